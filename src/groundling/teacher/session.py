@@ -1,0 +1,213 @@
+"""Sessions: a world, the teacher's command, and a question at each step. Pure, batched, and a function of (seed, index).
+
+    teacher = Teacher()
+    session = teacher.begin(seed=0, index=np.arange(256))
+    session, outcome = teacher.step(session, actions)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundling.errors import InputError
+from groundling.teacher.grammar import SLOTS, TYPES, Grammar, Meaning, min_objects, type_index
+from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
+from groundling.teacher.speech import CHANCES, Rules, Speech, ask_all, begin_all, silence
+from groundling.teacher.splits import PHASES, Split
+from groundling.teacher.tasks import ANY, WITH_HELD_OUT, WITHOUT_HELD_OUT, Words
+from groundling.world import simulation
+from groundling.world.catalog import Catalog
+from groundling.world.simulation import Bools, Outcome, State
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What sessions are like. The defaults are the paper's test conditions."""
+
+    size: int = 7
+    """Side of the map."""
+    objects: tuple[int, int] = (1, 5)
+    """Fewest and most objects on a map."""
+    walls: tuple[int, int] = (0, 15)
+    """Fewest and most wall blocks in the open space."""
+    max_steps: int | None = None
+    """Steps until a session is truncated; None: four times the size."""
+    curriculum: int = 0
+    """G: over so many sessions the difficulty grows to the full one; 0: full from the start."""
+    balanced: float = 0.0
+    """Share of the sessions for which the sentence type is drawn first, then a map that triggers it."""
+    types: tuple[str, ...] | None = None
+    """The sentence types that are drawn first, for that share; None: all that the split can say."""
+
+    def __post_init__(self) -> None:
+        if not 3 <= self.size <= 64:
+            raise InputError(f"map size {self.size}: it is from 3 to 64")
+        for what, (low, high), least in (("objects", self.objects, 1), ("walls", self.walls, 0)):
+            if not least <= low <= high:
+                raise InputError(f"{what} {low}..{high}: they go from {least} or more up to as many or more")
+        if self.objects[1] > 16:
+            raise InputError(f"objects {self.objects[0]}..{self.objects[1]}: a map holds 16 at the most")
+        if 1 + self.objects[1] + self.walls[1] > self.size**2:
+            raise InputError(
+                f"{self.objects[1]} objects, {self.walls[1]} walls and the agent do not fit on {self.size} x {self.size}"
+            )
+        if self.max_steps is not None and not 1 <= self.max_steps < 1 << 15:
+            raise InputError(f"max_steps {self.max_steps}: it is 1 or more, and below 32,768")
+        if self.curriculum < 0:
+            raise InputError(f"curriculum {self.curriculum}: it is a number of sessions, 0 or more")
+        if not 0 <= self.balanced <= 1:
+            raise InputError(f"balanced {self.balanced}: it is a share from 0 to 1")
+        if self.types == ():
+            raise InputError("types: at least one sentence type is needed")
+        for name in self.types or ():
+            type_index(name)
+
+    @property
+    def step_limit(self) -> int:
+        return self.max_steps or 4 * self.size
+
+
+class Session(NamedTuple):
+    """A batch of sessions as they stand now."""
+
+    seed: int
+    index: NDArray[np.int64]
+    state: State
+    command: Speech
+    question: Speech
+
+
+class Teacher:
+    """Gives sessions: begins them, asks at every step, renews those that ended."""
+
+    def __init__(
+        self, lessons: Lessons | None = None, split: Split | None = None, phase: str = "train",
+        catalog: Catalog | None = None,
+    ) -> None:  # fmt: skip
+        self.lessons = lessons or Lessons()
+        self.catalog = catalog or Catalog.default()
+        self.lexicon = Lexicon(name for name in self.catalog.classes if name not in OBJECTS)
+        self.grammar = Grammar(self.lexicon, self.catalog.pairs)
+        self.split = split or Split.draw("normal", 0, 0, (), ())
+        if phase not in PHASES:
+            raise InputError(f"phase {phase!r}: it is train or test")
+        self.phase = phase
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The sentence types that are drawn first: those asked for, each of which the split can say."""
+        possible = [
+            name for name in TYPES if any(self.split.allows(m, self.phase) for m in self.grammar.meanings(name, 1))
+        ]
+        for name in self.lessons.types or ():
+            if name not in possible:
+                raise InputError(f"types: split {self.split.kind} ({self.phase}) has no sentence of type {name}")
+        return self.lessons.types or tuple(possible)
+
+    @cached_property
+    def _rules(self) -> Rules:
+        lessons, catalog, grammar, lexicon = self.lessons, self.catalog, self.grammar, self.lexicon
+        held_words, held_pairs = self.split.tables(lexicon)
+        wanted = ANY if self.split.kind == "normal" else WITH_HELD_OUT if self.phase == "test" else WITHOUT_HELD_OUT
+        words = Words(
+            objects=lexicon.numbers(catalog.classes),
+            colors=lexicon.numbers(COLORS),
+            directions=lexicon.numbers(DIRECTIONS),
+            prepositions=lexicon.numbers(PREPOSITIONS),
+            between=lexicon.number["between"],
+            nothing=lexicon.number[NOTHING],
+            held_words=held_words,
+            held_pairs=held_pairs,
+            wanted=wanted,
+        )
+        lengths = [len(grammar.templates[name]) for name in TYPES]
+        return Rules(
+            size=lessons.size,
+            objects=lessons.objects,
+            walls=lessons.walls,
+            curriculum=lessons.curriculum,
+            type_first=round(lessons.balanced * CHANCES),
+            types=np.array([type_index(name) for name in self.types], np.int16),
+            min_objects=min_objects(),
+            classes=np.random.Generator(np.random.Philox(0)).permutation(len(catalog.classes)).astype(np.int16),
+            icon_class=catalog.icon_class,
+            icon_color=catalog.icon_color,
+            first_icon=catalog.first_icon,
+            templates=grammar.table,
+            first_template=np.cumsum([0, *lengths[:-1]]).astype(np.int16),
+            shorter=grammar.shorter,
+            pad=lexicon.pad,
+            words=words,
+        )
+
+    def begin(self, seed: int, index: Sequence[int] | NDArray[np.integer]) -> Session:
+        """The sessions of these indices under a seed, at their beginning."""
+        if not 0 <= seed < 1 << 63:
+            raise InputError(f"seed {seed}: a seed is a whole number, 0 or more and below 2**63")
+        indices = np.asarray(index, np.int64)
+        if indices.ndim != 1 or (indices < 0).any():
+            raise InputError(f"session index {index}: a list of whole numbers, 0 or more")
+        batch, places = len(indices), self.lessons.size**2
+        state = State(
+            grid=np.empty((batch, places), np.int16),
+            objects=np.empty((batch, self.lessons.objects[1]), np.int16),
+            agent=np.empty(batch, np.int16),
+            target=np.empty(batch, np.int16),
+            step=np.zeros(batch, np.int16),
+        )
+        session = Session(seed, indices, state, silence(batch, self.lexicon.pad), silence(batch, self.lexicon.pad))
+        self._begin(session, np.arange(batch))
+        return session
+
+    def step(self, session: Session, actions: NDArray[np.integer], ask: bool = True) -> tuple[Session, Outcome]:
+        """Every agent acts and is judged; where the session goes on, the teacher asks (`ask=False`: it never does)."""
+        state, outcome = simulation.step(session.state, actions, self.lessons.step_limit)
+        question = silence(len(actions), self.lexicon.pad)
+        if ask:
+            goes_on = ~(outcome.terminated | outcome.truncated)
+            ask_all(session.seed, session.index, goes_on, state, question, self._rules)
+        return session._replace(state=state, question=question), outcome
+
+    def renew(self, session: Session, which: Bools, index: NDArray[np.integer]) -> Session:
+        """Put new sessions, at their beginning, in the place of some: `index[b]` where `which[b]`."""
+        if not which.any():
+            return session
+        new = Session(
+            session.seed,
+            np.where(which, index, session.index),
+            State(*(array.copy() for array in session.state)),
+            Speech(*(array.copy() for array in session.command)),
+            Speech(*(array.copy() for array in session.question)),
+        )
+        self._begin(new, np.flatnonzero(which))
+        return new
+
+    def _begin(self, session: Session, where: NDArray[np.intp]) -> None:
+        failed = begin_all(
+            session.seed, session.index, where, session.state, session.command, session.question, self._rules
+        )
+        if failed >= 0:
+            raise InputError(
+                f"session {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): no map "
+                "triggers a sentence that may be said; hold out less, or allow more objects"
+            )
+
+    def meaning(self, speech: Speech, b: int) -> Meaning | None:
+        """What sentence `b` of a batch says, or None for silence."""
+        if speech.type[b] < 0:
+            return None
+        vocabularies = (self.catalog.classes, self.catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)
+        slots = {
+            slot: vocabulary[k]
+            for slot, vocabulary, k in zip(SLOTS, vocabularies, speech.slots[b].tolist(), strict=True)
+            if k >= 0
+        }
+        return Meaning(TYPES[speech.type[b]], int(speech.template[b]), slots)
+
+    def text(self, speech: Speech, b: int) -> str:
+        """Sentence `b` of a batch as people write it; empty for silence."""
+        return self.lexicon.text(speech.tokens[b].tolist())

@@ -1,0 +1,144 @@
+"""Which sentences are for training and which for testing: predicates over the words that a sentence says together.
+
+zs1 holds out pairs of content words, zs2 holds out object words. In training no command or question says what is held
+out (a zs2 word still occurs in answers); in testing every one does.
+"""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundling.errors import InputError
+from groundling.teacher.grammar import Meaning
+from groundling.teacher.lexicon import RELATIONS, Lexicon
+
+KINDS = ("normal", "zs1", "zs2")
+PHASES = ("train", "test")
+_FORMAT = "groundling-split-1"
+
+
+@dataclass(frozen=True)
+class Split:
+    """A set of held-out word groups: pairs for zs1, single words for zs2, none for normal."""
+
+    kind: str
+    holdout: float
+    """X, the percentage held out."""
+    seed: int
+    held_out: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def draw(
+        cls, kind: str, holdout: float, seed: int, objects: Iterable[str], pairs: Iterable[tuple[str, str]]
+    ) -> Self:
+        """Hold out X % of the object words, or of each sort of pair: object with relation, colour or object."""
+        objects = sorted(objects)
+        if kind not in KINDS:
+            raise InputError(f"unknown split {kind!r}: it is one of {', '.join(KINDS)}")
+        if kind == "normal":
+            return cls(kind, 0.0, 0, ())
+        if not 0 < holdout < 100:
+            raise InputError(f"held-out portion {holdout:g}: X is a percentage above 0 and below 100")
+        if seed < 0:
+            raise InputError(f"split seed {seed}: a seed is a whole number, 0 or more")
+        if kind == "zs2":
+            sorts = [{(word,) for word in objects}]
+        else:
+            with_relation = {_pair(a, b) for a in objects for b in RELATIONS}
+            with_color = {_pair(color, name) for color, name in pairs}
+            # A pair such as (apple, orange) is one pair of words, whether orange is the fruit or the colour.
+            with_object = {_pair(a, b) for a, b in itertools.combinations_with_replacement(objects, 2)} - with_color
+            sorts = [with_relation, with_color, with_object]
+        rng = np.random.Generator(np.random.Philox(seed))
+        held: list[tuple[str, ...]] = []
+        for sort in map(sorted, sorts):
+            chosen = rng.permutation(len(sort))[: round(len(sort) * holdout / 100)]
+            held += [sort[k] for k in sorted(chosen)]
+        return cls(kind, float(holdout), seed, tuple(held))
+
+    @cached_property
+    def _set(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(self.held_out)
+
+    def says_held_out(self, meaning: Meaning) -> bool:
+        """Whether a sentence with this meaning contains something held out."""
+        words = content_words(meaning)
+        if self.kind == "zs2":
+            return any((word,) in self._set for word in words)
+        return any(_pair(a, b) in self._set for a, b in itertools.combinations(words, 2))
+
+    def allows(self, meaning: Meaning, phase: str) -> bool:
+        """Whether the teacher may say a sentence with this meaning."""
+        return self.kind == "normal" or self.says_held_out(meaning) == (phase == "test")
+
+    def tables(self, lexicon: Lexicon) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The held-out words [word] and pairs [word, word] for the kernels."""
+        words = np.zeros(len(lexicon), np.bool_)
+        pairs = np.zeros((len(lexicon), len(lexicon)), np.bool_)
+        for group in self.held_out:
+            for word in group:
+                if word not in lexicon.number:
+                    raise InputError(f"split: held-out word {word!r} is not in the lexicon")
+            numbers = lexicon.numbers(group)
+            if self.kind == "zs2":
+                words[numbers] = True
+            else:
+                pairs[numbers[0], numbers[1]] = pairs[numbers[1], numbers[0]] = True
+        return words, pairs
+
+    @property
+    def hash(self) -> str:
+        """The same for the same held-out groups, however they were drawn."""
+        return hashlib.sha256(json.dumps([self.kind, sorted(self.held_out)]).encode()).hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        record = {
+            "format": _FORMAT,
+            "kind": self.kind,
+            "holdout": self.holdout,
+            "seed": self.seed,
+            "hash": self.hash,
+            "held_out": self.held_out,
+        }
+        Path(path).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a split file and check that it is whole."""
+        try:
+            record = json.loads(Path(path).read_text("utf-8"))
+            if record["format"] != _FORMAT or record["kind"] not in KINDS:
+                raise InputError(f"split file {path}: not a {_FORMAT} file")
+            groups = tuple(tuple(map(str, group)) for group in record["held_out"])
+            split = cls(record["kind"], float(record["holdout"]), int(record["seed"]), groups)
+            stated = record["hash"]
+        except OSError as error:
+            raise InputError(f"split file {path}: cannot be read ({error.strerror})") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"split file {path}: not a {_FORMAT} file ({error!r})") from error
+        wanted = {"normal": 0, "zs1": 2, "zs2": 1}[split.kind]
+        if any(len(group) != wanted for group in groups):
+            raise InputError(f"split file {path}: {split.kind} holds out groups of {wanted} words")
+        if split.hash != stated:
+            raise InputError(f"split file {path}: its held-out list does not match its hash; it was changed")
+        return split
+
+
+def content_words(meaning: Meaning) -> list[str]:
+    """The words of a sentence that name objects, colours and relations."""
+    relation = ["between"] if "obj2" in meaning.slots else []
+    return [word for slot, word in meaning.slots.items() if slot != "prep"] + relation
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a <= b else (b, a)
