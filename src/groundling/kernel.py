@@ -11,5 +11,5 @@ R = TypeVar("R")
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile with Numba on first use and keep the machine code on disk for the next process."""
-    compiled: Callable[P, R] = numba.njit(cache=True, error_model="numpy")(function)
+    compiled: Callable[P, R] = numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
     return compiled

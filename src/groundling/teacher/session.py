@@ -111,18 +111,16 @@ class Teacher:
     @cached_property
     def _rules(self) -> Rules:
         lessons, catalog, grammar, lexicon = self.lessons, self.catalog, self.grammar, self.lexicon
-        held_words, held_pairs = self.split.tables(lexicon)
-        wanted = ANY if self.split.kind == "normal" else WITH_HELD_OUT if self.phase == "test" else WITHOUT_HELD_OUT
+        vocabularies = (catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)
+        numbers = np.full((len(vocabularies), max(map(len, vocabularies))), -1, np.int16)
+        for row, vocabulary in zip(numbers, vocabularies, strict=True):
+            row[: len(vocabulary)] = lexicon.numbers(vocabulary)
         words = Words(
-            objects=lexicon.numbers(catalog.classes),
-            colors=lexicon.numbers(COLORS),
-            directions=lexicon.numbers(DIRECTIONS),
-            prepositions=lexicon.numbers(PREPOSITIONS),
+            numbers=numbers,
             between=lexicon.number["between"],
             nothing=lexicon.number[NOTHING],
-            held_words=held_words,
-            held_pairs=held_pairs,
-            wanted=wanted,
+            held=self.split.table(lexicon),
+            wanted=ANY if self.split.kind == "normal" else WITH_HELD_OUT if self.phase == "test" else WITHOUT_HELD_OUT,
         )
         lengths = [len(grammar.templates[name]) for name in TYPES]
         return Rules(

@@ -8,12 +8,28 @@ from numpy.typing import NDArray
 from groundling.kernel import kernel
 from groundling.teacher.curriculum import Difficulty, difficulty
 from groundling.teacher.grammar import MAX_WORDS, SLOTS
-from groundling.teacher.tasks import COMMAND_COUNT, EMPTY, Findings, Words, find_commands, find_questions, findings, look
+from groundling.teacher.lexicon import PREPOSITIONS
+from groundling.teacher.tasks import (
+    COLOR,
+    COMMAND_COUNT,
+    DIRECTION,
+    EMPTY,
+    OBJECT,
+    PREPOSITION,
+    Findings,
+    Words,
+    find_commands,
+    find_empty,
+    find_questions,
+    findings,
+    look,
+)
 from groundling.world.maps import draw_map
 from groundling.world.oracle import distances
 from groundling.world.rng import below, derive
 from groundling.world.simulation import Bools, Int16s, State
 
+PREPOSITION_COUNT = len(PREPOSITIONS)
 EMPTY_CELL_ODDS = 10
 """One object question in so many is asked of an empty cell."""
 MOST_ATTEMPTS = 1 << 22
@@ -106,15 +122,15 @@ def _begin_all(
             agent = draw_map(
                 map_key, r.size, level.open_size, objects_range, walls_range, classes, r.first_icon, grid, objects, places
             )
-            n = look(grid, r.size, objects, agent, r.icon_class, r.icon_color, f)
+            n = look(grid, r.size, objects, agent, r.icon_class, r.icon_color, f, r.words)
             if first >= 0 and n < r.min_objects[first]:
                 continue
             if first >= COMMAND_COUNT:
-                find_questions(grid, r.size, agent, n, f, r.words)
+                find_questions(agent, n, f, r.words)
                 if f.count[first] == 0:
                     continue
             distances(grid, r.size, agent, distance, queue)
-            find_commands(grid, r.size, agent, distance, n, f, r.words)
+            find_commands(grid, r.size, distance, n, f, r.words)
             command_key = derive(key, _COMMAND)
             type_ = draw_type(command_key, level.words, 0, COMMAND_COUNT, first, f, r)
             if type_ >= 0:
@@ -166,7 +182,7 @@ def say(key: np.uint64, words: int, type_: int, kind: int, speech: Speech, b: in
     """Put a random filling of `kind` into a random template of at most so many words; return its outcome."""
     filling = f.fillings[kind, below(key, 1, f.count[kind])]
     template = below(key, 2, r.shorter[type_, words])
-    preposition = below(key, 3, len(r.words.prepositions))
+    preposition = below(key, 3, PREPOSITION_COUNT)
     speech.type[b], speech.template[b] = type_, template
     slots, tokens = speech.slots[b], speech.tokens[b]
     slots[:4] = filling[:4]
@@ -175,14 +191,14 @@ def say(key: np.uint64, words: int, type_: int, kind: int, speech: Speech, b: in
         if token >= 0:
             tokens[i] = token
         elif token >= -2:
-            tokens[i] = r.words.objects[filling[-1 - token]]
+            tokens[i] = r.words.numbers[OBJECT, filling[-1 - token]]
         elif token == -3:
-            tokens[i] = r.words.colors[filling[2]]
+            tokens[i] = r.words.numbers[COLOR, filling[2]]
         elif token == -4:
-            tokens[i] = r.words.directions[filling[3]]
+            tokens[i] = r.words.numbers[DIRECTION, filling[3]]
         else:
             slots[4] = preposition
-            tokens[i] = r.words.prepositions[preposition]
+            tokens[i] = r.words.numbers[PREPOSITION, preposition]
     return filling[4]
 
 
@@ -191,7 +207,7 @@ def ask(
     key: np.uint64, words: int, n: int, first: int, state: State, question: Speech, b: int, f: Findings, r: Rules
 ) -> None:
     """Ask a question of world b, whose `n` objects are in `f`; of type `first` if that is one."""
-    find_questions(state.grid[b], r.size, state.agent[b], n, f, r.words)
+    find_questions(state.agent[b], n, f, r.words)
     question_key = derive(derive(key, _QUESTION), state.step[b])
     type_ = draw_type(question_key, words, COMMAND_COUNT, EMPTY, first, f, r)
     if type_ < 0:
@@ -199,8 +215,11 @@ def ask(
         question.slots[b] = -1
         question.tokens[b] = r.pad
         return
-    empty = f.count[EMPTY + type_] > 0 and below(question_key, 4, EMPTY_CELL_ODDS) == 0
-    question.answer[b] = say(question_key, words, type_, EMPTY + type_ if empty else type_, question, b, f, r)
+    kind = type_
+    if below(question_key, 4, EMPTY_CELL_ODDS) == 0:
+        find_empty(state.grid[b], r.size, state.agent[b], n, type_, f, r.words)
+        kind = EMPTY if f.count[EMPTY] > 0 else type_
+    question.answer[b] = say(question_key, words, type_, kind, question, b, f, r)
 
 
 def ask_all(seed: int, index: NDArray[np.int64], goes_on: Bools, state: State, question: Speech, r: Rules) -> None:
@@ -221,5 +240,5 @@ def _ask_all(
     for b in range(len(index)):
         if goes_on[b]:
             level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
-            n = look(state.grid[b], r.size, state.objects[b], state.agent[b], r.icon_class, r.icon_color, f)
+            n = look(state.grid[b], r.size, state.objects[b], state.agent[b], r.icon_class, r.icon_color, f, r.words)
             ask(derive(seed, index[b]), level.words, n, -1, state, question, b, f, r)

@@ -79,20 +79,19 @@ class Split:
         """Whether the teacher may say a sentence with this meaning."""
         return self.kind == "normal" or self.says_held_out(meaning) == (phase == "test")
 
-    def tables(self, lexicon: Lexicon) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The held-out words [word] and pairs [word, word] for the kernels."""
-        words = np.zeros(len(lexicon), np.bool_)
-        pairs = np.zeros((len(lexicon), len(lexicon)), np.bool_)
+    def table(self, lexicon: Lexicon) -> NDArray[np.bool_]:
+        """[word, word]: held-out pairs; [word, last]: held-out words. For the kernels."""
+        held = np.zeros((len(lexicon), len(lexicon) + 1), np.bool_)
         for group in self.held_out:
             for word in group:
                 if word not in lexicon.number:
                     raise InputError(f"split: held-out word {word!r} is not in the lexicon")
-            numbers = lexicon.numbers(group)
+            a, b = lexicon.number[group[0]], lexicon.number[group[-1]]
             if self.kind == "zs2":
-                words[numbers] = True
+                held[a, -1] = True
             else:
-                pairs[numbers[0], numbers[1]] = pairs[numbers[1], numbers[0]] = True
-        return words, pairs
+                held[a, b] = held[b, a] = True
+        return held
 
     @property
     def hash(self) -> str:

@@ -26,111 +26,116 @@ _DIRECTION_AT[OFFSETS[:, 0] + 1, OFFSETS[:, 1] + 1] = np.arange(len(OFFSETS))
 ) = range(len(TYPES))  # fmt: skip
 COMMAND_COUNT = REC_COL2OBJ
 EMPTY = len(TYPES)
-"""Type t asked of an empty cell, whose answer is `nothing`, is listed as EMPTY + t."""
+"""Questions of an empty cell, whose answer is `nothing`, are listed behind the types."""
 
 Ints = NDArray[np.int64]
 
 ANY, WITHOUT_HELD_OUT, WITH_HELD_OUT = range(3)
+OBJECT, COLOR, DIRECTION, PREPOSITION = range(4)
 
 
 class Words(NamedTuple):
-    """Word numbers of what the catalogue calls by index, and the held-out ones: what a kernel needs of language."""
+    """What a kernel needs of the lexicon and the split."""
 
-    objects: Int16s
-    """[class]"""
-    colors: Int16s
-    directions: Int16s
-    prepositions: Int16s
+    numbers: Int16s
+    """[OBJECT, COLOR, DIRECTION or PREPOSITION; index]: the number of the word for it."""
     between: int
     nothing: int
-    held_words: Bools
-    held_pairs: Bools
+    held: Bools
+    """[word, word]: held-out pairs; [word, last]: held-out words."""
     wanted: int
     """ANY, WITHOUT_HELD_OUT or WITH_HELD_OUT."""
 
 
+SEEN = np.dtype(
+    [
+        ("place", np.int64),
+        ("row", np.int64),  # of the place; kept because dividing in the loops below is slow
+        ("column", np.int64),
+        ("cls", np.int64),
+        ("color", np.int64),
+        ("name", np.int64),  # the word for its class
+        ("color_name", np.int64),  # the word for its colour, or -1
+        ("near", np.int64),  # the direction in which the agent sees it close by, or -1
+        ("visible", np.bool_),  # not under the agent, where no picture would show it
+        ("named", np.bool_),  # C1: no other object has its name
+        ("only_color", np.bool_),  # C4: it has a colour, and no other object has it
+        ("contrasted", np.bool_),  # C2: another object shares its name or its colour, but none both
+    ]
+)
+"""An object on a map, as the teacher sees it."""
+
+
 class Findings(NamedTuple):
-    """Scratch for one world: its objects as the teacher sees them, and the fillings found."""
+    """Scratch for one world: its objects and the fillings found."""
 
-    place: Ints
-    """[object], as the following five"""
-    cls: Ints
-    color: Ints
-    near: Ints
-    """The direction in which the agent sees it close by, -1 if it does not."""
-    visible: Bools
-    """Not under the agent, where no picture would show it."""
-    named: Bools
-    """C1: no other object has its name."""
-    only_color: Bools
-    """C4: it has a colour, and no other object has it."""
-    contrasted: Bools
-    """C2: colour and name together pick it out, and another object shares one of the two but not both."""
+    seen: NDArray[np.void]
+    """[object] of SEEN"""
     count: Ints
-    """[type]: how many fillings were found."""
+    """[type]: how many fillings were found"""
     fillings: Ints
-    """[type, filling, (obj, obj2, col, loc, outcome)]: classes, colour and direction, or -1; then target or answer."""
-
-
+    """[type, filling, (obj, obj2, col, loc, outcome)]: classes, colour and direction, or -1; then target or answer"""
 
 
 def findings(most_objects: int) -> Findings:
     """Room for the findings on maps of up to so many objects."""
     most_fillings = max(8 * most_objects, most_objects**2)
     return Findings(
-        *(np.empty(most_objects, np.int64) for _ in range(4)),
-        *(np.empty(most_objects, np.bool_) for _ in range(4)),
-        np.zeros(2 * len(TYPES), np.int64),
-        np.empty((2 * len(TYPES), most_fillings, 5), np.int64),
+        np.zeros(most_objects, SEEN),
+        np.zeros(len(TYPES) + 1, np.int64),
+        np.empty((len(TYPES) + 1, most_fillings, 5), np.int64),
     )
 
 
 @kernel
-def direction(size: int, here: int, there: int) -> int:
-    """The direction in which `there` is one of the eight neighbours of `here`, or -1."""
-    rows, columns = there // size - here // size, there % size - here % size
-    if abs(rows) > 1 or abs(columns) > 1:
-        return -1
-    return _DIRECTION_AT[rows + 1, columns + 1]
+def direction(rows: int, columns: int) -> int:
+    """The direction of a neighbour so many rows down and columns right, or -1 if it is none of the eight."""
+    return _DIRECTION_AT[rows + 1, columns + 1] if abs(rows) <= 1 and abs(columns) <= 1 else -1
 
 
 @kernel
-def neighbour(size: int, place: int, loc: int) -> int:
-    """The place next to `place` in a direction, or -1 where the map ends."""
-    row, column = place // size + OFFSETS[loc, 0], place % size + OFFSETS[loc, 1]
+def neighbour(size: int, row: int, column: int, loc: int) -> int:
+    """The place next to (row, column) in a direction, or -1 where the map ends."""
+    row, column = row + OFFSETS[loc, 0], column + OFFSETS[loc, 1]
     return row * size + column if 0 <= row < size and 0 <= column < size else -1
 
 
 @kernel
-def middle(size: int, a: int, b: int) -> int:
-    """The one place between two in the same row or column, or -1."""
-    rows, columns = abs(a // size - b // size), abs(a % size - b % size)
-    return (a + b) // 2 if (rows == 0 and columns == 2) or (rows == 2 and columns == 0) else -1
+def middle(a: np.void, b: np.void) -> int:
+    """The one place between two objects in the same row or column, or -1."""
+    rows, columns = abs(a.row - b.row), abs(a.column - b.column)
+    return (a.place + b.place) // 2 if rows + columns == 2 and rows * columns == 0 else -1
 
 
 @kernel
 def look(
-    grid: Int16s, size: int, objects: Int16s, agent: int, icon_class: Int16s, icon_color: Int16s, f: Findings
+    grid: Int16s, size: int, objects: Int16s, agent: int, icon_class: Int16s, icon_color: Int16s, f: Findings, w: Words
 ) -> int:
-    """Describe each object in `f`; return how many there are."""
+    """Describe each object in `f.seen`; return how many there are."""
     n = 0
+    row, column = agent // size, agent % size
     while n < len(objects) and objects[n] >= 0:
-        icon = grid[objects[n]] - FIRST_ICON
-        f.place[n], f.cls[n], f.color[n] = objects[n], icon_class[icon], icon_color[icon]
-        f.near[n] = direction(size, agent, objects[n])
-        f.visible[n] = objects[n] != agent
+        o = f.seen[n]
+        o.place, o.row, o.column = objects[n], objects[n] // size, objects[n] % size
+        icon = grid[o.place] - FIRST_ICON
+        o.cls, o.color = icon_class[icon], icon_color[icon]
+        o.name = w.numbers[OBJECT, o.cls]
+        o.color_name = w.numbers[COLOR, o.color] if o.color != NO_COLOR else -1
+        o.near = direction(o.row - row, o.column - column)
+        o.visible = o.place != agent
         n += 1
     for i in range(n):
         same_name = same_color = same_both = 0
+        o = f.seen[i]
         for j in range(n):
-            name, color = f.cls[i] == f.cls[j], f.color[i] == f.color[j]
+            name, color = o.cls == f.seen[j].cls, o.color == f.seen[j].color
             same_name += name
             same_color += color
             same_both += name and color
-        colored = f.color[i] != NO_COLOR
-        f.named[i] = same_name == 1
-        f.only_color[i] = colored and same_color == 1
-        f.contrasted[i] = colored and same_both == 1 and (same_name > 1 or same_color > 1)
+        colored = o.color != NO_COLOR
+        o.named = same_name == 1
+        o.only_color = colored and same_color == 1
+        o.contrasted = colored and same_both == 1 and (same_name > 1 or same_color > 1)
     return n
 
 
@@ -139,21 +144,22 @@ def sayable(w: Words, obj: int, obj2: int, col: int, loc: int) -> bool:
     """Whether the split lets the teacher say these words together."""
     if w.wanted == ANY:
         return True
+    single = w.held.shape[1] - 1
     held = False
-    object_word = w.objects[obj] if obj >= 0 else -1
-    color_word = w.colors[col] if col >= 0 else -1
-    relation = w.directions[loc] if loc >= 0 else -1
-    if object_word >= 0:
-        held |= w.held_words[object_word]
-        if color_word >= 0:
-            held |= w.held_pairs[object_word, color_word]
-    if color_word >= 0:
-        held |= w.held_words[color_word]  # `orange` may be held out as an object
-    if obj2 >= 0:
-        other_word, relation = w.objects[obj2], w.between
-        held |= w.held_words[other_word] | w.held_pairs[object_word, other_word] | w.held_pairs[other_word, relation]
-    if object_word >= 0 and relation >= 0:
-        held |= w.held_pairs[object_word, relation]
+    relation = w.numbers[DIRECTION, loc] if loc >= 0 else w.between if obj2 >= 0 else -1
+    color = w.numbers[COLOR, col] if col >= 0 else -1
+    if color >= 0:
+        held |= w.held[color, single]  # `orange` may be held out as an object
+    if obj >= 0:
+        name = w.numbers[OBJECT, obj]
+        held |= w.held[name, single]
+        if color >= 0:
+            held |= w.held[name, color]
+        if relation >= 0:
+            held |= w.held[name, relation]
+        if obj2 >= 0:
+            other = w.numbers[OBJECT, obj2]
+            held |= w.held[other, single] or w.held[name, other] or w.held[other, relation]
     return held == (w.wanted == WITH_HELD_OUT)
 
 
@@ -161,92 +167,115 @@ def sayable(w: Words, obj: int, obj2: int, col: int, loc: int) -> bool:
 def note(f: Findings, w: Words, kind: int, obj: int, obj2: int, col: int, loc: int, outcome: int) -> None:
     """Add a filling, if the split lets it be said."""
     if sayable(w, obj, obj2, col, loc):
-        filling = f.fillings[kind, f.count[kind]]
-        filling[0], filling[1], filling[2], filling[3], filling[4] = obj, obj2, col, loc, outcome
-        f.count[kind] += 1
+        k = f.count[kind]
+        f.fillings[kind, k, 0] = obj
+        f.fillings[kind, k, 1] = obj2
+        f.fillings[kind, k, 2] = col
+        f.fillings[kind, k, 3] = loc
+        f.fillings[kind, k, 4] = outcome
+        f.count[kind] = k + 1
 
 
 @kernel
-def find_commands(grid: Int16s, size: int, agent: int, distance: Int16s, n: int, f: Findings, w: Words) -> None:
-    """All commands at the beginning of a session (C0) whose target the agent can reach; `n` objects are in `f`."""
+def find_commands(grid: Int16s, size: int, distance: Int16s, n: int, f: Findings, w: Words) -> None:
+    """All commands at the beginning of a session (C0) whose target the agent can reach; `n` objects are seen."""
     f.count[:COMMAND_COUNT] = 0
     for i in range(n):
-        obj = f.cls[i]
-        if distance[f.place[i]] > 0:
-            if f.named[i]:
-                note(f, w, NAV_OBJ, obj, -1, -1, -1, f.place[i])
-            if f.contrasted[i]:
-                note(f, w, NAV_COL_OBJ, obj, -1, f.color[i], -1, f.place[i])
-        if not f.named[i]:
+        o = f.seen[i]
+        if distance[o.place] > 0:
+            if o.named:
+                note(f, w, NAV_OBJ, o.cls, -1, -1, -1, o.place)
+            if o.contrasted:
+                note(f, w, NAV_COL_OBJ, o.cls, -1, o.color, -1, o.place)
+        if not o.named:
             continue
         for loc in range(len(OFFSETS)):
-            place = neighbour(size, f.place[i], loc)
+            place = neighbour(size, o.row, o.column, loc)
             if place >= 0 and grid[place] == FLOOR and distance[place] > 0:
-                note(f, w, NAV_NR_OBJ, obj, -1, -1, loc, place)
+                note(f, w, NAV_NR_OBJ, o.cls, -1, -1, loc, place)
         for j in range(n):  # C3: both are named, and one cell apart
-            place = middle(size, f.place[i], f.place[j])
-            if place >= 0 and f.named[j] and grid[place] == FLOOR and distance[place] > 0:
-                note(f, w, NAV_BW_OBJ, obj, f.cls[j], -1, -1, place)
+            other = f.seen[j]
+            place = middle(o, other)
+            if place >= 0 and other.named and grid[place] == FLOOR and distance[place] > 0:
+                note(f, w, NAV_BW_OBJ, o.cls, other.cls, -1, -1, place)
 
 
 @kernel
-def find_questions(grid: Int16s, size: int, agent: int, n: int, f: Findings, w: Words) -> None:
-    """All questions of a world and their true answers; `n` objects are in `f`."""
+def find_questions(agent: int, n: int, f: Findings, w: Words) -> None:
+    """All questions of a world and their true answers; `n` objects are seen."""
     f.count[COMMAND_COUNT:] = 0
     for i in range(n):
-        if not f.visible[i]:
+        o = f.seen[i]
+        if not o.visible:
             continue
-        obj, col, near = f.cls[i], f.color[i], f.near[i]
-        name = w.objects[obj]
-        color = w.colors[col] if col != NO_COLOR else -1
-        if f.only_color[i]:
-            note(f, w, REC_COL2OBJ, -1, -1, col, -1, name)
-        if f.named[i] and color >= 0:
-            note(f, w, REC_OBJ2COL, obj, -1, -1, -1, color)
-        if near >= 0:  # C5
-            note(f, w, REC_LOC2OBJ, -1, -1, -1, near, name)
-            if color >= 0:
-                note(f, w, REC_LOC2COL, -1, -1, -1, near, color)
-            if f.named[i]:
-                note(f, w, REC_OBJ2LOC, obj, -1, -1, -1, w.directions[near])
-            if f.only_color[i]:
-                note(f, w, REC_COL2LOC, -1, -1, col, -1, w.directions[near])
-            if f.contrasted[i]:
-                note(f, w, REC_COL_OBJ2LOC, obj, -1, col, -1, w.directions[near])
-        if f.named[i]:
-            find_relative_questions(grid, size, agent, n, i, f, w)
-    for loc in range(len(OFFSETS)):
-        place = neighbour(size, agent, loc)
-        if place >= 0 and grid[place] == FLOOR:
-            note(f, w, EMPTY + REC_LOC2OBJ, -1, -1, -1, loc, w.nothing)
+        if o.only_color:
+            note(f, w, REC_COL2OBJ, -1, -1, o.color, -1, o.name)
+        if o.named and o.color_name >= 0:
+            note(f, w, REC_OBJ2COL, o.cls, -1, -1, -1, o.color_name)
+        if o.near >= 0:  # C5
+            where = w.numbers[DIRECTION, o.near]
+            note(f, w, REC_LOC2OBJ, -1, -1, -1, o.near, o.name)
+            if o.color_name >= 0:
+                note(f, w, REC_LOC2COL, -1, -1, -1, o.near, o.color_name)
+            if o.named:
+                note(f, w, REC_OBJ2LOC, o.cls, -1, -1, -1, where)
+            if o.only_color:
+                note(f, w, REC_COL2LOC, -1, -1, o.color, -1, where)
+            if o.contrasted:
+                note(f, w, REC_COL_OBJ2LOC, o.cls, -1, o.color, -1, where)
+        if o.named:
+            find_relative_questions(agent, n, i, f, w)
 
 
 @kernel
-def find_relative_questions(grid: Int16s, size: int, agent: int, n: int, i: int, f: Findings, w: Words) -> None:
+def find_relative_questions(agent: int, n: int, i: int, f: Findings, w: Words) -> None:
     """The questions that refer to something by its place beside object `i`, or between it and another."""
-    obj = f.cls[i]
+    o = f.seen[i]
     for j in range(n):
-        if j == i or not f.visible[j]:
+        other = f.seen[j]
+        if j == i or not other.visible:
             continue
-        loc = direction(size, f.place[i], f.place[j])
+        loc = direction(other.row - o.row, other.column - o.column)
         if loc >= 0:  # C6
-            note(f, w, REC_LOC_OBJ2OBJ, obj, -1, -1, loc, w.objects[f.cls[j]])
-            if f.color[j] != NO_COLOR:
-                note(f, w, REC_LOC_OBJ2COL, obj, -1, -1, loc, w.colors[f.color[j]])
-        place = middle(size, f.place[i], f.place[j])
-        if place < 0 or not f.named[j] or place == agent:
+            note(f, w, REC_LOC_OBJ2OBJ, o.cls, -1, -1, loc, other.name)
+            if other.color_name >= 0:
+                note(f, w, REC_LOC_OBJ2COL, o.cls, -1, -1, loc, other.color_name)
+        place = middle(o, other)
+        if place < 0 or not other.named or place == agent:
             continue
-        obj2 = f.cls[j]
-        if grid[place] == FLOOR:
-            note(f, w, EMPTY + REC_BW_OBJ2OBJ, obj, obj2, -1, -1, w.nothing)
         for k in range(n):  # C7
-            if f.place[k] == place:
-                note(f, w, REC_BW_OBJ2OBJ, obj, obj2, -1, -1, w.objects[f.cls[k]])
-                if f.color[k] != NO_COLOR:
-                    note(f, w, REC_BW_OBJ2COL, obj, obj2, -1, -1, w.colors[f.color[k]])
-                if f.near[k] >= 0:  # C8
-                    note(f, w, REC_BW_OBJ2LOC, obj, obj2, -1, -1, w.directions[f.near[k]])
-    for loc in range(len(OFFSETS)):
-        place = neighbour(size, f.place[i], loc)
-        if place >= 0 and grid[place] == FLOOR and place != agent:
-            note(f, w, EMPTY + REC_LOC_OBJ2OBJ, obj, -1, -1, loc, w.nothing)
+            between = f.seen[k]
+            if between.place == place:
+                note(f, w, REC_BW_OBJ2OBJ, o.cls, other.cls, -1, -1, between.name)
+                if between.color_name >= 0:
+                    note(f, w, REC_BW_OBJ2COL, o.cls, other.cls, -1, -1, between.color_name)
+                if between.near >= 0:  # C8
+                    where = w.numbers[DIRECTION, between.near]
+                    note(f, w, REC_BW_OBJ2LOC, o.cls, other.cls, -1, -1, where)
+
+
+@kernel
+def find_empty(grid: Int16s, size: int, agent: int, n: int, type_: int, f: Findings, w: Words) -> None:
+    """All questions of a type that asks for an object by its place, put of an empty cell: the answer is `nothing`."""
+    f.count[EMPTY] = 0
+    if type_ == REC_LOC2OBJ:
+        for loc in range(len(OFFSETS)):
+            place = neighbour(size, agent // size, agent % size, loc)
+            if place >= 0 and grid[place] == FLOOR:
+                note(f, w, EMPTY, -1, -1, -1, loc, w.nothing)
+        return
+    for i in range(n):
+        o = f.seen[i]
+        if not o.visible or not o.named:
+            continue
+        if type_ == REC_LOC_OBJ2OBJ:
+            for loc in range(len(OFFSETS)):
+                place = neighbour(size, o.row, o.column, loc)
+                if place >= 0 and place != agent and grid[place] == FLOOR:
+                    note(f, w, EMPTY, o.cls, -1, -1, loc, w.nothing)
+        elif type_ == REC_BW_OBJ2OBJ:
+            for j in range(n):
+                other = f.seen[j]
+                place = middle(o, other)
+                if other.visible and other.named and place >= 0 and place != agent and grid[place] == FLOOR:
+                    note(f, w, EMPTY, o.cls, other.cls, -1, -1, w.nothing)
