@@ -1,6 +1,6 @@
 """Render the vector sources in this folder into the sheets that the package ships, and a picture to look at.
 
-    python icons/build.py
+python icons/build.py
 """
 
 import io
@@ -68,7 +68,7 @@ def picture(sheets: dict[int, Pixels], names: list[str]) -> Image.Image:
         x, y = place % columns * width, place // columns * height
         image.paste(Image.fromarray(sheets[PERSON_PIXELS][cell]), (x + 8, y))
         image.paste(Image.fromarray(sheets[CELL_PIXELS][cell]), (x + width // 2 - 6, y + PERSON_PIXELS + 2))
-        draw.text((x + width // 2, y + PERSON_PIXELS + CELL_PIXELS + 3), names[cell], "black", anchor="mt", font_size=10)
+        draw.text((x + width // 2, y + PERSON_PIXELS + CELL_PIXELS + 3), names[cell], "black", anchor="mt", font_size=9)
     return image
 
 

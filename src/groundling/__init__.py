@@ -1,0 +1,15 @@
+"""A 2D world in which an agent learns a language from scratch by living in it.
+
+Importing the package registers its Gymnasium environments; they load when they are made.
+"""
+
+import gymnasium
+
+__version__ = "0.1.0"
+
+for _name in ("Nav", "NavQA"):
+    gymnasium.register(
+        id=f"groundling/{_name}-v0",
+        entry_point=f"groundling.env:{_name}Env",
+        vector_entry_point=f"groundling.env:{_name}VectorEnv",
+    )

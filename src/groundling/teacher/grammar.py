@@ -107,10 +107,10 @@ class Grammar:
     def tokens(self, meaning: Meaning) -> list[int]:
         return [self.lexicon.number[word] for word in self.words(meaning)]
 
-    def meanings(self, type_: str, templates: int | None = None) -> Iterator[Meaning]:
-        """Every meaning that sentences of a type can have, one per sentence (in its first templates, if so many)."""
+    def meanings(self, type_: str) -> Iterator[Meaning]:
+        """Every meaning that sentences of a type can have, one per sentence."""
         for slots in self.fillings(type_):
-            for template in range(templates or len(self.templates[type_])):
+            for template in range(len(self.templates[type_])):
                 yield Meaning(type_, template, slots)
 
     def count(self) -> dict[str, tuple[int, int]]:
@@ -161,17 +161,20 @@ class Grammar:
         return "col" not in slots or "obj" not in slots or (slots["col"], slots["obj"]) in self.pairs
 
     def _complaint(self, tokens: Sequence[int], position: int, node: _Node) -> str:
-        kinds = {"obj": "an object", "obj2": "an object", "col": "a colour", "loc": "a direction", "prep": "to/of/near/by"}
-        expected = [f"{self.lexicon.words[k]!r}" for k in node.words] + sorted({kinds[slot] for slot in node.slots})
-        said = self.lexicon.text(tokens[:position])
-        if position >= len(tokens):
-            found = "it ends there" if expected else "no object has that colour"
-        else:
-            found = f"{self.lexicon.words[tokens[position]]!r} follows"
-        wanted = f"; expected {', '.join(expected)}" if expected else ""
-        return f"no sentence of the teacher: after {said!r} {found}{wanted}" if position else (
-            f"no sentence of the teacher begins so: expected {', '.join(expected)}"
-        )
+        """What is wrong with a sentence that could be followed up to `position`."""
+        if node.ends is not None:
+            return f"no sentence of the teacher: {self.lexicon.text(tokens)!r}: no icon of the object has that colour"
+        kinds = {
+            "obj": "an object",
+            "obj2": "an object",
+            "col": "a colour",
+            "loc": "a direction",
+            "prep": "to/of/near/by",
+        }
+        expected = [repr(self.lexicon.words[k]) for k in node.words] + sorted({kinds[slot] for slot in node.slots})
+        said = f"after {self.lexicon.text(tokens[:position])!r}" if position else "at the beginning"
+        found = repr(self.lexicon.words[tokens[position]]) if position < len(tokens) else "the end"
+        return f"no sentence of the teacher: {said} comes {found}, expected {', '.join(expected)}"
 
     @cached_property
     def table(self) -> NDArray[np.int16]:

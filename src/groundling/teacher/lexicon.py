@@ -1,7 +1,9 @@
 """The teacher's words (the paper's table of the lexicon), numbered once: word `k` is token `k` and answer `k`."""
 
+import tomllib
 from collections.abc import Iterable
 from functools import cached_property
+from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,26 +11,14 @@ from numpy.typing import NDArray
 from groundling.errors import InputError, nearest
 from groundling.world.catalog import COLOR_NAMES
 
-OBJECTS = tuple(
-    """apple armadillo artichoke avocado banana bat bathtub beans bear bed bee beet beetle bird blueberry bookshelf
-    broccoli bull butterfly cabbage cactus camel carpet carrot cat centipede chair cherry circle clock coconut corn cow
-    crab crocodile cucumber deer desk dinosaur dog donkey dragon dragonfly duck eggplant elephant fan fig fireplace
-    fish fox frog garlic giraffe glove goat grape greenonion greenpepper hedgehog horse kangaroo knife koala ladybug
-    lemon light lion lizard microwave mirror monitor monkey monster mushroom octopus onion orange ostrich owl panda
-    peacock penguin pepper pig pineapple plunger potato pumpkin rabbit racoon rat rhinoceros rooster seahorse seashell
-    seaurchin shrimp snail snake sofa spider square squirrel stairs star strawberry tiger toilet tomato triangle turtle
-    vacuum wardrobe washingmachine watermelon whale wheat zebra""".split()
-)
-DIRECTIONS = ("east", "north", "northeast", "northwest", "south", "southeast", "southwest", "west")
-RELATIONS = ("between", *DIRECTIONS)
+_DATA = tomllib.loads(resources.files("groundling.teacher").joinpath("lexicon.toml").read_text("utf-8"))
+OBJECTS: tuple[str, ...] = tuple(_DATA["objects"].split())
+RELATIONS: tuple[str, ...] = tuple(_DATA["relations"].split())
+DIRECTIONS = tuple(word for word in RELATIONS if word != "between")
 COLORS = COLOR_NAMES
-PREPOSITIONS = ("to", "of", "near", "by")
+GRAMMATICAL: tuple[str, ...] = tuple(_DATA["grammatical"].split())
+PREPOSITIONS: tuple[str, ...] = tuple(_DATA["prepositions"].split())
 NOTHING = "nothing"
-GRAMMATICAL = tuple(
-    """? . and block by can color could destination direction does find go goal grid have identify in is locate located
-    location me move name navigate near nothing object of on one please property reach say side target tell the thing
-    three to two what where which will you your""".split()
-)
 
 
 class Lexicon:

@@ -1,17 +1,17 @@
-"""Sessions: a world, the teacher's command, and a question at each step. Pure, batched, and a function of (seed, index).
+"""Sessions: a world, a command, and a question at each step. Batched, pure, and a function of (seed, index).
 
-    teacher = Teacher()
-    session = teacher.begin(seed=0, index=np.arange(256))
-    session, outcome = teacher.step(session, actions)
+teacher = Teacher()
+session = teacher.begin(seed=0, index=np.arange(256))
+session, outcome = teacher.step(session, actions)
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError
 from groundling.teacher.grammar import SLOTS, TYPES, Grammar, Meaning, min_objects, type_index
@@ -51,9 +51,10 @@ class Lessons:
                 raise InputError(f"{what} {low}..{high}: they go from {least} or more up to as many or more")
         if self.objects[1] > 16:
             raise InputError(f"objects {self.objects[0]}..{self.objects[1]}: a map holds 16 at the most")
-        if 1 + self.objects[1] + self.walls[1] > self.size**2:
+        most = 1 + self.objects[1] + self.walls[1]
+        if most > self.size**2:
             raise InputError(
-                f"{self.objects[1]} objects, {self.walls[1]} walls and the agent do not fit on {self.size} x {self.size}"
+                f"objects, walls and the agent take up to {most} cells: too many for {self.size} x {self.size}"
             )
         if self.max_steps is not None and not 1 <= self.max_steps < 1 << 15:
             raise InputError(f"max_steps {self.max_steps}: it is 1 or more, and below 32,768")
@@ -71,23 +72,52 @@ class Lessons:
         return self.max_steps or 4 * self.size
 
 
-class Session(NamedTuple):
+@dataclass(frozen=True)
+class Session:
     """A batch of sessions as they stand now."""
 
-    seed: int
+    seed: NDArray[np.int64]
     index: NDArray[np.int64]
+    """Which session under the seed: the two determine all but the agent's actions."""
     state: State
     command: Speech
     question: Speech
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """A snapshot as named arrays, for `numpy.savez` or a checkpoint."""
+        parts: dict[str, State | Speech] = {"state": self.state, "command": self.command, "question": self.question}
+        flat = {f"{name}.{field}": array for name, part in parts.items() for field, array in part._asdict().items()}
+        return {name: array.copy() for name, array in ({"seed": self.seed, "index": self.index} | flat).items()}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Session":
+        """The session that a snapshot was taken of."""
+
+        def part(name: str, fields: tuple[str, ...]) -> Iterator[NDArray[Any]]:
+            return (arrays[f"{name}.{field}"].copy() for field in fields)
+
+        try:
+            return cls(
+                arrays["seed"].copy(),
+                arrays["index"].copy(),
+                State(*part("state", State._fields)),
+                Speech(*part("command", Speech._fields)),
+                Speech(*part("question", Speech._fields)),
+            )
+        except KeyError as error:
+            raise InputError(f"snapshot: it has no array {error}") from None
 
 
 class Teacher:
     """Gives sessions: begins them, asks at every step, renews those that ended."""
 
     def __init__(
-        self, lessons: Lessons | None = None, split: Split | None = None, phase: str = "train",
+        self,
+        lessons: Lessons | None = None,
+        split: Split | None = None,
+        phase: str = "train",
         catalog: Catalog | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.lessons = lessons or Lessons()
         self.catalog = catalog or Catalog.default()
         self.lexicon = Lexicon(name for name in self.catalog.classes if name not in OBJECTS)
@@ -99,14 +129,21 @@ class Teacher:
 
     @cached_property
     def types(self) -> tuple[str, ...]:
-        """The sentence types that are drawn first: those asked for, each of which the split can say."""
-        possible = [
-            name for name in TYPES if any(self.split.allows(m, self.phase) for m in self.grammar.meanings(name, 1))
-        ]
-        for name in self.lessons.types or ():
-            if name not in possible:
+        """The sentence types that are drawn first: those asked for, or all that the split and the maps allow."""
+        most = self.lessons.objects[1]
+        needed = dict(zip(TYPES, min_objects().tolist(), strict=True))
+        if self.lessons.types is None:
+            return tuple(name for name in TYPES if needed[name] <= most and self._says(name))
+        for name in self.lessons.types:
+            if needed[name] > most:
+                raise InputError(f"types: {name} needs {needed[name]} objects, and maps have {most} at the most")
+            if not self._says(name):
                 raise InputError(f"types: split {self.split.kind} ({self.phase}) has no sentence of type {name}")
-        return self.lessons.types or tuple(possible)
+        return self.lessons.types
+
+    def _says(self, type_: str) -> bool:
+        meanings = (Meaning(type_, 0, slots) for slots in self.grammar.fillings(type_))
+        return any(self.split.allows(meaning, self.phase) for meaning in meanings)
 
     @cached_property
     def _rules(self) -> Rules:
@@ -142,13 +179,10 @@ class Teacher:
             words=words,
         )
 
-    def begin(self, seed: int, index: Sequence[int] | NDArray[np.integer]) -> Session:
-        """The sessions of these indices under a seed, at their beginning."""
-        if not 0 <= seed < 1 << 63:
-            raise InputError(f"seed {seed}: a seed is a whole number, 0 or more and below 2**63")
-        indices = np.asarray(index, np.int64)
-        if indices.ndim != 1 or (indices < 0).any():
-            raise InputError(f"session index {index}: a list of whole numbers, 0 or more")
+    def begin(self, seed: ArrayLike, index: ArrayLike) -> Session:
+        """Sessions at their beginning: `index` [B] of them, under one seed or one each."""
+        indices = _naturals("session index", index)
+        seeds = np.broadcast_to(_naturals("seed", seed), indices.shape).copy()
         batch, places = len(indices), self.lessons.size**2
         state = State(
             grid=np.empty((batch, places), np.int16),
@@ -157,7 +191,7 @@ class Teacher:
             target=np.empty(batch, np.int16),
             step=np.zeros(batch, np.int16),
         )
-        session = Session(seed, indices, state, silence(batch, self.lexicon.pad), silence(batch, self.lexicon.pad))
+        session = Session(seeds, indices, state, silence(batch, self.lexicon.pad), silence(batch, self.lexicon.pad))
         self._begin(session, np.arange(batch))
         return session
 
@@ -168,7 +202,7 @@ class Teacher:
         if ask:
             goes_on = ~(outcome.terminated | outcome.truncated)
             ask_all(session.seed, session.index, goes_on, state, question, self._rules)
-        return session._replace(state=state, question=question), outcome
+        return replace(session, state=state, question=question), outcome
 
     def renew(self, session: Session, which: Bools, index: NDArray[np.integer]) -> Session:
         """Put new sessions, at their beginning, in the place of some: `index[b]` where `which[b]`."""
@@ -209,3 +243,10 @@ class Teacher:
     def text(self, speech: Speech, b: int) -> str:
         """Sentence `b` of a batch as people write it; empty for silence."""
         return self.lexicon.text(speech.tokens[b].tolist())
+
+
+def _naturals(what: str, numbers: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(numbers)
+    if array.dtype.kind not in "iu" or (array < 0).any() or (array > np.iinfo(np.int64).max).any():
+        raise InputError(f"{what} {numbers!r}: it is a whole number, 0 or more and below 2**63")
+    return array.astype(np.int64)

@@ -14,8 +14,12 @@ from groundling.teacher.tasks import (
     COMMAND_COUNT,
     DIRECTION,
     EMPTY,
+    NAV_BW_OBJ,
     OBJECT,
     PREPOSITION,
+    REC_BW_OBJ2COL,
+    REC_BW_OBJ2LOC,
+    REC_BW_OBJ2OBJ,
     Findings,
     Words,
     find_commands,
@@ -32,7 +36,7 @@ from groundling.world.simulation import Bools, Int16s, State
 PREPOSITION_COUNT = len(PREPOSITIONS)
 EMPTY_CELL_ODDS = 10
 """One object question in so many is asked of an empty cell."""
-MOST_ATTEMPTS = 1 << 22
+MOST_ATTEMPTS = 1 << 20
 """So many maps are drawn for one session before it is called impossible."""
 CHANCES = 1 << 30
 _MAP, _COMMAND, _QUESTION = range(3)
@@ -87,16 +91,23 @@ def silence(batch: int, pad: int) -> Speech:
     )
 
 
-def begin_all(seed: int, index: NDArray[np.int64], where: NDArray[np.intp], state: State, command: Speech,
-              question: Speech, r: Rules) -> int:  # fmt: skip
+def begin_all(
+    seed: NDArray[np.int64],
+    index: NDArray[np.int64],
+    where: NDArray[np.intp],
+    state: State,
+    command: Speech,
+    question: Speech,
+    r: Rules,
+) -> int:
     """Begin session `index[b]` for each b in `where`, into the arrays given. Return one that is impossible, or -1."""
     f = findings(state.objects.shape[1])
-    return _begin_all(np.uint64(seed), index, where, state, command, question, f, r)
+    return _begin_all(seed, index, where, state, command, question, f, r)
 
 
 @kernel
 def _begin_all(
-    seed: np.uint64,
+    seed: NDArray[np.int64],
     index: NDArray[np.int64],
     where: NDArray[np.intp],
     state: State,
@@ -109,25 +120,35 @@ def _begin_all(
     distance = np.empty(r.size * r.size, np.int16)
     queue = np.empty(r.size * r.size, np.int16)
     for b in where:
-        key = derive(seed, index[b])
+        key = derive(np.uint64(seed[b]), index[b])
         level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
-        objects_range = (min(r.objects[0], level.objects), level.objects)
         walls_range = (min(r.walls[0], level.walls), level.walls)
         classes = r.classes[: level.classes]
         first = draw_type_first(key, level, r)
+        least = r.min_objects[first] if first >= 0 else 1
+        objects_range = (min(max(r.objects[0], least), level.objects), level.objects)
+        in_line = 2 if first == NAV_BW_OBJ else 3 if first in (REC_BW_OBJ2OBJ, REC_BW_OBJ2LOC, REC_BW_OBJ2COL) else 0
         grid, objects = state.grid[b], state.objects[b]
         type_ = -1
         for attempt in range(MOST_ATTEMPTS):
             map_key = derive(derive(key, _MAP), attempt)
             agent = draw_map(
-                map_key, r.size, level.open_size, objects_range, walls_range, classes, r.first_icon, grid, objects, places
+                map_key,
+                r.size,
+                level.open_size,
+                objects_range,
+                walls_range,
+                in_line,
+                classes,
+                r.first_icon,
+                grid,
+                objects,
+                places,
             )
             n = look(grid, r.size, objects, agent, r.icon_class, r.icon_color, f, r.words)
-            if first >= 0 and n < r.min_objects[first]:
-                continue
             if first >= COMMAND_COUNT:
                 find_questions(agent, n, f, r.words)
-                if f.count[first] == 0:
+                if f.found[first] == 0:
                     continue
             distances(grid, r.size, agent, distance, queue)
             find_commands(grid, r.size, distance, n, f, r.words)
@@ -139,7 +160,7 @@ def _begin_all(
                 ask(key, level.words, n, first, state, question, b, f, r)
                 break
         if type_ < 0:
-            return index[b]
+            return int(index[b])
     return -1
 
 
@@ -155,7 +176,7 @@ def draw_type_first(key: np.uint64, level: Difficulty, r: Rules) -> int:
     for t in r.types:
         if r.min_objects[t] <= level.objects and r.shorter[t, level.words] > 0:
             if k == 0:
-                return t
+                return int(t)
             k -= 1
     return -1
 
@@ -167,12 +188,12 @@ def draw_type(key: np.uint64, words: int, low: int, high: int, first: int, f: Fi
         low, high = first, first + 1
     possible = 0
     for t in range(low, high):
-        possible += f.count[t] > 0 and r.shorter[t, words] > 0
+        possible += f.found[t] > 0 and r.shorter[t, words] > 0
     k = below(key, 0, possible)
     for t in range(low, high):
-        if f.count[t] > 0 and r.shorter[t, words] > 0:
+        if f.found[t] > 0 and r.shorter[t, words] > 0:
             if k == 0:
-                return t
+                return int(t)
             k -= 1
     return -1
 
@@ -180,7 +201,7 @@ def draw_type(key: np.uint64, words: int, low: int, high: int, first: int, f: Fi
 @kernel
 def say(key: np.uint64, words: int, type_: int, kind: int, speech: Speech, b: int, f: Findings, r: Rules) -> int:
     """Put a random filling of `kind` into a random template of at most so many words; return its outcome."""
-    filling = f.fillings[kind, below(key, 1, f.count[kind])]
+    filling = f.fillings[kind, below(key, 1, f.found[kind])]
     template = below(key, 2, r.shorter[type_, words])
     preposition = below(key, 3, PREPOSITION_COUNT)
     speech.type[b], speech.template[b] = type_, template
@@ -199,7 +220,7 @@ def say(key: np.uint64, words: int, type_: int, kind: int, speech: Speech, b: in
         else:
             slots[4] = preposition
             tokens[i] = r.words.numbers[PREPOSITION, preposition]
-    return filling[4]
+    return int(filling[4])
 
 
 @kernel
@@ -218,18 +239,20 @@ def ask(
     kind = type_
     if below(question_key, 4, EMPTY_CELL_ODDS) == 0:
         find_empty(state.grid[b], r.size, state.agent[b], n, type_, f, r.words)
-        kind = EMPTY if f.count[EMPTY] > 0 else type_
+        kind = EMPTY if f.found[EMPTY] > 0 else type_
     question.answer[b] = say(question_key, words, type_, kind, question, b, f, r)
 
 
-def ask_all(seed: int, index: NDArray[np.int64], goes_on: Bools, state: State, question: Speech, r: Rules) -> None:
+def ask_all(
+    seed: NDArray[np.int64], index: NDArray[np.int64], goes_on: Bools, state: State, question: Speech, r: Rules
+) -> None:
     """Ask in every session that goes on, into the arrays of `question`."""
-    _ask_all(np.uint64(seed), index, goes_on, state, question, findings(state.objects.shape[1]), r)
+    _ask_all(seed, index, goes_on, state, question, findings(state.objects.shape[1]), r)
 
 
 @kernel
 def _ask_all(
-    seed: np.uint64,
+    seed: NDArray[np.int64],
     index: NDArray[np.int64],
     goes_on: Bools,
     state: State,
@@ -241,4 +264,4 @@ def _ask_all(
         if goes_on[b]:
             level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
             n = look(state.grid[b], r.size, state.objects[b], state.agent[b], r.icon_class, r.icon_color, f, r.words)
-            ask(derive(seed, index[b]), level.words, n, -1, state, question, b, f, r)
+            ask(derive(np.uint64(seed[b]), index[b]), level.words, n, -1, state, question, b, f, r)

@@ -49,14 +49,15 @@ class Split:
             raise InputError(f"held-out portion {holdout:g}: X is a percentage above 0 and below 100")
         if seed < 0:
             raise InputError(f"split seed {seed}: a seed is a whole number, 0 or more")
+        sorts: list[set[tuple[str, ...]]]
         if kind == "zs2":
             sorts = [{(word,) for word in objects}]
         else:
-            with_relation = {_pair(a, b) for a in objects for b in RELATIONS}
-            with_color = {_pair(color, name) for color, name in pairs}
+            with_relation: set[tuple[str, ...]] = {_pair(a, b) for a in objects for b in RELATIONS}
+            with_color: set[tuple[str, ...]] = {_pair(color, name) for color, name in pairs}
             # A pair such as (apple, orange) is one pair of words, whether orange is the fruit or the colour.
-            with_object = {_pair(a, b) for a, b in itertools.combinations_with_replacement(objects, 2)} - with_color
-            sorts = [with_relation, with_color, with_object]
+            any_two: set[tuple[str, ...]] = {_pair(a, b) for a in objects for b in objects}
+            sorts = [with_relation, with_color, any_two - with_color]
         rng = np.random.Generator(np.random.Philox(seed))
         held: list[tuple[str, ...]] = []
         for sort in map(sorted, sorts):

@@ -4,7 +4,7 @@
 that have one, and one of its fillings.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Findings(NamedTuple):
 
     seen: NDArray[np.void]
     """[object] of SEEN"""
-    count: Ints
+    found: Ints
     """[type]: how many fillings were found"""
     fillings: Ints
     """[type, filling, (obj, obj2, col, loc, outcome)]: classes, colour and direction, or -1; then target or answer"""
@@ -101,7 +101,7 @@ def neighbour(size: int, row: int, column: int, loc: int) -> int:
 
 
 @kernel
-def middle(a: np.void, b: np.void) -> int:
+def middle(a: Any, b: Any) -> int:
     """The one place between two objects in the same row or column, or -1."""
     rows, columns = abs(a.row - b.row), abs(a.column - b.column)
     return (a.place + b.place) // 2 if rows + columns == 2 and rows * columns == 0 else -1
@@ -167,19 +167,19 @@ def sayable(w: Words, obj: int, obj2: int, col: int, loc: int) -> bool:
 def note(f: Findings, w: Words, kind: int, obj: int, obj2: int, col: int, loc: int, outcome: int) -> None:
     """Add a filling, if the split lets it be said."""
     if sayable(w, obj, obj2, col, loc):
-        k = f.count[kind]
+        k = f.found[kind]
         f.fillings[kind, k, 0] = obj
         f.fillings[kind, k, 1] = obj2
         f.fillings[kind, k, 2] = col
         f.fillings[kind, k, 3] = loc
         f.fillings[kind, k, 4] = outcome
-        f.count[kind] = k + 1
+        f.found[kind] = k + 1
 
 
 @kernel
 def find_commands(grid: Int16s, size: int, distance: Int16s, n: int, f: Findings, w: Words) -> None:
     """All commands at the beginning of a session (C0) whose target the agent can reach; `n` objects are seen."""
-    f.count[:COMMAND_COUNT] = 0
+    f.found[:COMMAND_COUNT] = 0
     for i in range(n):
         o = f.seen[i]
         if distance[o.place] > 0:
@@ -203,7 +203,7 @@ def find_commands(grid: Int16s, size: int, distance: Int16s, n: int, f: Findings
 @kernel
 def find_questions(agent: int, n: int, f: Findings, w: Words) -> None:
     """All questions of a world and their true answers; `n` objects are seen."""
-    f.count[COMMAND_COUNT:] = 0
+    f.found[COMMAND_COUNT:] = 0
     for i in range(n):
         o = f.seen[i]
         if not o.visible:
@@ -257,7 +257,7 @@ def find_relative_questions(agent: int, n: int, i: int, f: Findings, w: Words) -
 @kernel
 def find_empty(grid: Int16s, size: int, agent: int, n: int, type_: int, f: Findings, w: Words) -> None:
     """All questions of a type that asks for an object by its place, put of an empty cell: the answer is `nothing`."""
-    f.count[EMPTY] = 0
+    f.found[EMPTY] = 0
     if type_ == REC_LOC2OBJ:
         for loc in range(len(OFFSETS)):
             place = neighbour(size, agent // size, agent % size, loc)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,10 @@ class Catalog:
             icon_color=np.array([color for _, color in icons], np.int16),
             pictures=pictures,
         )
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles of the shipped icons are a reference to them, not five megabytes of pictures."""
+        return (Catalog.default, ()) if self is Catalog.default() else super().__reduce__()
 
     @property
     def cells(self) -> int:

@@ -1,5 +1,6 @@
 """The rules of the world: batched, pure (`state, actions -> state`), and knowing nothing of language or drawing."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -35,13 +36,13 @@ class State(NamedTuple):
 
     @property
     def size(self) -> int:
-        return round(self.grid.shape[1] ** 0.5)
+        return math.isqrt(self.grid.shape[1])
 
 
 class Outcome(NamedTuple):
     """What a batch of actions led to."""
 
-    reward: NDArray[np.float32]
+    reward: NDArray[np.float64]
     terminated: Bools
     """The target was reached."""
     truncated: Bools
@@ -52,7 +53,7 @@ def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[St
     """Every agent acts once, and is judged."""
     after = State(state.grid, state.objects, state.agent.copy(), state.target, state.step + np.int16(1))
     outcome = Outcome(
-        np.empty(len(actions), np.float32), np.empty(len(actions), np.bool_), np.empty(len(actions), np.bool_)
+        np.empty(len(actions), np.float64), np.empty(len(actions), np.bool_), np.empty(len(actions), np.bool_)
     )
     _step(after.grid, after.agent, after.target, after.step, state.size, max_steps, actions, *outcome)
     return after, outcome
@@ -67,7 +68,7 @@ def _step(
     size: int,
     max_steps: int,
     actions: NDArray[np.integer],
-    reward: NDArray[np.float32],
+    reward: NDArray[np.float64],
     terminated: Bools,
     truncated: Bools,
 ) -> None:
@@ -94,4 +95,4 @@ def move(grid: Int16s, size: int, place: int, action: int) -> int:
     inside = 0 <= row < size and 0 <= column < size
     if not inside or grid[row * size + column] == WALL:
         return place
-    return np.int64(row * size + column)
+    return int(row * size + column)

@@ -64,20 +64,22 @@ def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) 
 
 
 def ansi(state: State, catalog: Catalog) -> list[str]:
-    """Each map as text: `@` the agent, `#` walls, `X` the target, letters for objects, with a legend."""
+    """Each map as text: `@` the agent, `#` walls, letters for objects with a legend, `X` or a capital the target."""
     texts = []
     for cells, target in zip(map_cells(state), state.target, strict=True):
+        marks: list[str] = []
         legend: list[str] = []
-        lines = []
         for place, cell in enumerate(cells.ravel().tolist()):
             if cell >= FIRST_ICON:
-                legend.append(catalog.describe(cell))
-                mark = chr(ord("a") + len(legend) - 1)
+                mark = chr(ord("a") + len(legend))
+                legend.append(f"    {mark} {catalog.describe(cell)}")
             else:
                 mark = {FLOOR: ".", WALL: "#", AGENT: "@"}[cell]
-            lines.append(mark.upper() if cell >= FIRST_ICON and place == target else "X" if place == target else mark)
-        rows = [" ".join(lines[i : i + len(cells)]) for i in range(0, len(lines), len(cells))]
-        for i, name in enumerate(legend[: len(rows)]):
-            rows[i] += f"    {chr(ord('a') + i)} {name}"
-        texts.append("\n".join(rows))
+            if place == target:
+                mark = mark.upper() if mark.isalpha() else "X"
+            marks.append(mark)
+        rows = [" ".join(marks[i : i + len(cells)]) for i in range(0, len(marks), len(cells))]
+        rows += [" " * len(rows[0])] * (len(legend) - len(rows))
+        legend += [""] * (len(rows) - len(legend))
+        texts.append("\n".join(row + name for row, name in zip(rows, legend, strict=True)))
     return texts

@@ -1,0 +1,110 @@
+"""`groundling bench ...`: rates of this machine, and the ratios between them, all measured in one run."""
+
+import contextlib
+import importlib.util
+import io
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+
+from groundling.cli.output import Json, print_json, print_table
+from groundling.teacher.session import Session, Teacher
+from groundling.world.catalog import CELL_PIXELS
+from groundling.world.view import draw, view_cells
+
+app = tyro.extras.SubcommandApp()
+BATCH = 1024
+BABYAI = "BabyAI-GoToLocal-v0"
+BABYAI_TILE = 22
+
+
+@app.command
+def world(
+    seconds: Annotated[float, tyro.conf.arg(help="How long to measure each rate.")] = 3.0, as_json: Json = False
+) -> None:
+    """Steps a second of one core with and without drawing, beside NumPy's copy of frames and BabyAI (if installed)."""
+    steps, drawn = _ours(seconds)
+    result: dict[str, Any] = {"steps": steps, "steps_drawn": drawn, "frame_copies": _copies(seconds)}
+    result["drawn_to_copies"] = drawn / result["frame_copies"]
+    if importlib.util.find_spec("minigrid") is not None:
+        result["babyai_steps_drawn"] = _babyai(seconds)
+        result["drawn_to_babyai"] = drawn / result["babyai_steps_drawn"]
+    if as_json:
+        return print_json(result)
+    names = {
+        "steps": "steps/s with the teacher, nothing drawn",
+        "steps_drawn": f"steps/s with the teacher, drawn into a batch of {BATCH}",
+        "frame_copies": f"frames/s that NumPy copies into a batch of {BATCH}",
+        "drawn_to_copies": "drawn steps to copies",
+        "babyai_steps_drawn": f"steps/s of {BABYAI}, drawn with tiles of {BABYAI_TILE} px",
+        "drawn_to_babyai": "our drawn steps to BabyAI's",
+    }
+    print_table("One core", ("", "rate or ratio"), [(names[key], value) for key, value in result.items()])
+
+
+def rate(run: Callable[[], int], seconds: float) -> float:
+    """How many things a second `run` does; it returns how many it did. The best of three spells."""
+    run()
+    rates = []
+    for _ in range(3):
+        done, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds / 3:
+            done += run()
+        rates.append(done / (time.perf_counter() - start))
+    return max(rates)
+
+
+def _ours(seconds: float) -> tuple[float, float]:
+    teacher = Teacher()
+    actions = np.random.default_rng(0).integers(0, 4, (64, BATCH))
+    pictures = teacher.catalog.pictures[CELL_PIXELS]
+    side = 13 * CELL_PIXELS
+    frames = np.zeros((BATCH, side, side, 3), np.uint8)
+    session: Session = teacher.begin(0, np.arange(BATCH))
+
+    def play(drawing: bool) -> int:
+        nonlocal session
+        for action in actions:
+            session, outcome = teacher.step(session, action)
+            session = teacher.renew(session, outcome.terminated | outcome.truncated, session.index + BATCH)
+            if drawing:
+                draw(view_cells(session.state), pictures, frames)
+        return actions.size
+
+    return rate(lambda: play(False), seconds), rate(lambda: play(True), seconds)
+
+
+def _copies(seconds: float) -> float:
+    side = 13 * CELL_PIXELS
+    frames = np.random.default_rng(0).integers(0, 256, (BATCH, side, side, 3), np.uint8)
+    batch = np.zeros_like(frames)
+
+    def copy() -> int:
+        for k in range(BATCH):
+            batch[k] = frames[k]
+        return BATCH
+
+    return rate(copy, seconds)
+
+
+def _babyai(seconds: float) -> float:
+    import gymnasium
+    import minigrid.wrappers
+
+    wrapper: Any = minigrid.wrappers.RGBImgPartialObsWrapper
+    env = wrapper(gymnasium.make(BABYAI), tile_size=BABYAI_TILE)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).integers(0, 7, 256).tolist()
+
+    def play() -> int:
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return len(actions)
+
+    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI prints every map that it rejects
+        return rate(play, seconds)

@@ -1,0 +1,108 @@
+"""`groundling world ...`"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from PIL import Image
+
+from groundling.cli.output import Json, Seed, print_json, print_table
+from groundling.env import Options
+from groundling.errors import InputError
+from groundling.teacher.grammar import TYPES
+from groundling.teacher.lexicon import OBJECTS
+from groundling.teacher.session import Session, Teacher
+from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, PERSON_PIXELS, WALL, Catalog
+from groundling.world.oracle import best_actions
+from groundling.world.replay import replay_file
+from groundling.world.simulation import ACTIONS
+from groundling.world.view import ansi, draw, map_cells
+
+app = tyro.extras.SubcommandApp()
+
+
+@app.command
+def show(
+    seed: Seed = 0,
+    session: Annotated[int, tyro.conf.arg(help="Which session of the seed.")] = 0,
+    split: Annotated[str, tyro.conf.arg(help="normal, zs1, zs2 or a split file.")] = "normal",
+    holdout: Annotated[float, tyro.conf.arg(help="X, the percentage held out, for zs1 and zs2.")] = 50.0,
+    phase: Annotated[str, tyro.conf.arg(help="train or test.")] = "test",
+    icons: Annotated[Path | None, tyro.conf.arg(help="A folder of icons to use.")] = None,
+    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Draw the map into this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """One session at its beginning: map, command, question and the oracle's path."""
+    teacher = Options(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
+    begun = teacher.begin(seed, [session])
+    actions = oracle_actions(teacher, begun)
+    if png is not None:
+        pixels = draw(map_cells(begun.state), teacher.catalog.pictures[PERSON_PIXELS])[0]
+        try:
+            Image.fromarray(pixels).save(png, format="PNG")
+        except OSError as error:
+            raise InputError(f"{png}: cannot be written ({error.strerror})") from error
+    if as_json:
+        return print_json({**describe(teacher, begun), "oracle": actions})
+    print(ansi(begun.state, teacher.catalog)[0])
+    answer = begun.question.answer[0]
+    rows = [("command", teacher.text(begun.command, 0), TYPES[begun.command.type[0]])]
+    if answer >= 0:
+        rows.append(("question", teacher.text(begun.question, 0), TYPES[begun.question.type[0]]))
+        rows.append(("answer", teacher.lexicon.words[answer], ""))
+    rows.append(("oracle", " ".join(actions), f"{len(actions)} steps"))
+    print_table(f"Session {session} of seed {seed}", ("", "", ""), rows)
+
+
+@app.command
+def replay(file: tyro.conf.Positional[Path], as_json: Json = False) -> None:
+    """Play written sessions by the rules, one JSON object a line, and print what came of each."""
+    sessions = replay_file(file, OBJECTS)
+    if as_json:
+        for played in sessions:
+            print_json(played)
+        return
+    for number, played in enumerate(sessions, 1):
+        path = " ".join(f"{row},{column}" for row, column in played["positions"])
+        rewards = " ".join(f"{reward:+.1f}" for reward in played["rewards"])
+        print(f"{number}: positions {path} | rewards {rewards} | ended {played['ended']}")
+
+
+def oracle_actions(teacher: Teacher, session: Session) -> list[str]:
+    """The names of the actions on a shortest way to the target, for a batch of one."""
+    actions = []
+    ended = False
+    while not ended:
+        action, _ = best_actions(session.state)
+        session, outcome = teacher.step(session, action, ask=False)
+        actions.append(ACTIONS[action[0]])
+        ended = bool(outcome.terminated[0] or outcome.truncated[0])
+    return actions
+
+
+def describe(teacher: Teacher, session: Session) -> dict[str, Any]:
+    """A batch of one as plain data, in the form that `replay` reads, with what is said."""
+    state, catalog, size = session.state, teacher.catalog, session.state.size
+    grid = state.grid[0].tolist()
+
+    def at(place: int) -> list[int]:
+        return [place // size, place % size]
+
+    return {
+        "objects": [{**_object(catalog, grid[p]), "at": at(p)} for p in state.objects[0].tolist() if p >= 0],
+        "walls": [at(place) for place, cell in enumerate(grid) if cell == WALL],
+        "agent": at(int(state.agent[0])),
+        "target": at(int(state.target[0])),
+        "max_steps": teacher.lessons.step_limit,
+        "command": teacher.text(session.command, 0),
+        "command_type": TYPES[session.command.type[0]],
+        "question": teacher.text(session.question, 0) or None,
+        "question_type": TYPES[session.question.type[0]] if session.question.type[0] >= 0 else None,
+        "answer": teacher.lexicon.words[session.question.answer[0]] if session.question.answer[0] >= 0 else None,
+    }
+
+
+def _object(catalog: Catalog, cell: int) -> dict[str, str | None]:
+    color = catalog.icon_color[cell - FIRST_ICON]
+    name = catalog.classes[catalog.icon_class[cell - FIRST_ICON]]
+    return {"name": name, "color": None if color == NO_COLOR else COLOR_NAMES[color]}

@@ -1,0 +1,23 @@
+"""What several tests need: the shipped catalogue, the grammar, and splits by name."""
+
+import pytest
+
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.splits import Split
+from groundling.world.catalog import Catalog
+
+
+@pytest.fixture(scope="session")
+def catalog() -> Catalog:
+    return Catalog.default()
+
+
+@pytest.fixture(scope="session")
+def grammar(catalog: Catalog) -> Grammar:
+    return Grammar(Lexicon(), catalog.pairs)
+
+
+@pytest.fixture(scope="session")
+def splits(catalog: Catalog) -> dict[str, Split]:
+    return {kind: Split.draw(kind, 50, 0, catalog.classes, catalog.pairs) for kind in ("normal", "zs1", "zs2")}

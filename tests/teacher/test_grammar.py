@@ -1,0 +1,119 @@
+"""The language is exactly the paper's 1,639,015 sentences, and is read both ways."""
+
+import pytest
+
+from groundling.errors import InputError
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, Meaning
+from groundling.teacher.lexicon import DIRECTIONS, GRAMMATICAL, OBJECTS, Lexicon
+
+TABLE = {
+    "nav_obj": (31, 119),
+    "nav_col_obj": (31, 221),
+    "nav_nr_obj": (31, 8 * 4 * 119),
+    "nav_bw_obj": (31, 119 * 119),
+    "rec_col2obj": (35, 8),
+    "rec_obj2col": (14, 119),
+    "rec_loc2obj": (35, 8),
+    "rec_obj2loc": (13, 119),
+    "rec_loc2col": (14, 8),
+    "rec_col2loc": (13, 8),
+    "rec_loc_obj2obj": (35, 8 * 4 * 119),
+    "rec_loc_obj2col": (14, 8 * 4 * 119),
+    "rec_col_obj2loc": (13, 221),
+    "rec_bw_obj2obj": (35, 119 * 119),
+    "rec_bw_obj2loc": (13, 119 * 119),
+    "rec_bw_obj2col": (14, 119 * 119),
+}
+
+
+def test_counts(grammar: Grammar) -> None:
+    count = grammar.count()
+    assert count == TABLE
+    assert sum(t * p for name, (t, p) in count.items() if name in COMMANDS) == 567_579
+    assert sum(t * p for name, (t, p) in count.items() if name in QUESTIONS) == 1_071_436
+
+
+@pytest.mark.slow
+def test_whole_language(grammar: Grammar) -> None:
+    """Every sentence is distinct, has 2 to 13 words, and parses back to its meaning."""
+    seen = set()
+    lengths = set()
+    for name in TYPES:
+        for meaning in grammar.meanings(name):
+            tokens = grammar.tokens(meaning)
+            seen.add(bytes(tokens))
+            lengths.add(len(tokens))
+            assert grammar.parse(tokens) == meaning
+    assert len(seen) == 1_639_015
+    assert lengths == set(range(2, 14))
+
+
+def test_lexicon() -> None:
+    lexicon = Lexicon()
+    assert (len(lexicon), len(OBJECTS), len(GRAMMATICAL)) == (185, 119, 50)
+    # 119 objects, 8 directions, 8 colours and `nothing` are 136; `orange` is two of them and one word
+    assert len(lexicon.answers) == 135
+    assert lexicon.pad == 185
+    assert lexicon.tokens("Go to the apple.") == lexicon.tokens("go TO the apple .")
+    assert lexicon.text([*lexicon.tokens("go to the apple."), lexicon.pad]) == "Go to the apple."
+
+
+def test_new_objects_are_numbered_behind_the_known_words() -> None:
+    lexicon = Lexicon(["unicorn"])
+    assert lexicon.words[:185] == Lexicon().words
+    assert lexicon.number["unicorn"] == 185
+    assert lexicon.pad == 186
+    for word in ("apple", "the", "sea horse", "Unicorn"):
+        with pytest.raises(InputError, match=word):
+            Lexicon([word])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "type_", "slots"),
+    [
+        ("Could you please move to the red apple?", "nav_col_obj", {"col": "red", "obj": "apple"}),
+        ("What is in the northwest?", "rec_loc2obj", {"loc": "northwest"}),
+        ("what is in the northwest", "rec_loc2obj", {"loc": "northwest"}),
+        ("Navigate to the grid between apple and banana please.", "nav_bw_obj", {"obj": "apple", "obj2": "banana"}),
+        ("The north of the apple is your destination.", "nav_nr_obj", {"loc": "north", "prep": "of", "obj": "apple"}),
+        ("Where is the orange object located?", "rec_col2loc", {"col": "orange"}),
+        ("Where is the orange located?", "rec_obj2loc", {"obj": "orange"}),
+        ("Go to the orange orange.", "nav_col_obj", {"col": "orange", "obj": "orange"}),
+        ("orange .", "nav_obj", {"obj": "orange"}),
+    ],
+)
+def test_parse(grammar: Grammar, sentence: str, type_: str, slots: dict[str, str]) -> None:
+    meaning = grammar.parse(grammar.lexicon.tokens(sentence))
+    assert (meaning.type, meaning.slots) == (type_, slots)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "complaint"),
+    [
+        ("go to the aple", "unknown word 'aple', did you mean 'apple'"),
+        ("go to the the", "after 'Go to the' comes 'the', expected .*a colour.*an object"),
+        ("go to the", "after 'Go to the' comes the end, expected"),
+        ("the of", "after 'The' comes 'of'"),
+        ("you", "at the beginning comes 'you'"),
+        ("", "at the beginning comes"),
+        ("go to the blue giraffe.", "no icon of the object has that colour"),
+    ],
+)
+def test_complaints(grammar: Grammar, sentence: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        grammar.parse(grammar.lexicon.tokens(sentence))
+
+
+def test_templates_are_sorted_by_length(grammar: Grammar) -> None:
+    for k, name in enumerate(TYPES):
+        lengths = [len(template) for template in grammar.templates[name]]
+        assert lengths == sorted(lengths)
+        assert grammar.shorter[k, -1] == len(lengths)
+        assert grammar.shorter[k, lengths[0] - 1] == 0
+        assert grammar.shorter[k, lengths[0]] == lengths.count(lengths[0])
+
+
+def test_every_direction_is_said(grammar: Grammar) -> None:
+    words = grammar.words(Meaning("nav_nr_obj", 0, {"loc": "east", "prep": "of", "obj": "apple"}))
+    assert words == ["east", "of", "apple", "."]
+    assert {slots["loc"] for slots in grammar.fillings("rec_loc2col")} == set(DIRECTIONS)

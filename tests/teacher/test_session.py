@@ -1,0 +1,257 @@
+"""Sessions: true, reachable, allowed by the split, and a pure function of (seed, index)."""
+
+import hashlib
+import multiprocessing
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from groundling.errors import InputError
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
+from groundling.teacher.session import Lessons, Session, Teacher
+from groundling.teacher.splits import Split
+from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, WALL, Catalog
+from groundling.world.oracle import best_actions
+from tests.judge import Thing, Unasked, World, answer, target
+
+PHASES = [("normal", "train"), ("zs1", "train"), ("zs1", "test"), ("zs2", "train"), ("zs2", "test")]
+
+
+def play(teacher: Teacher, session: Session, actions: NDArray[np.int64]) -> tuple[Session, Any]:
+    """Step, and begin the next session where one ends."""
+    session, outcome = teacher.step(session, actions)
+    return teacher.renew(session, outcome.terminated | outcome.truncated, session.index + len(actions)), outcome
+
+
+def things(catalog: Catalog, grid: list[int], objects: list[int], size: int) -> list[Thing]:
+    """The objects of a map as the judge wants them."""
+    found = []
+    for place in objects:
+        if place >= 0:
+            icon = grid[place] - FIRST_ICON
+            color = catalog.icon_color[icon]
+            name = catalog.classes[catalog.icon_class[icon]]
+            found.append(Thing(name, None if color == NO_COLOR else COLOR_NAMES[color], divmod(place, size)))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "phase", "steps"), [("normal", "train", 1000), ("zs1", "test", 60), ("zs2", "train", 60)]
+)
+def test_the_second_judge_agrees(splits: dict[str, Split], kind: str, phase: str, steps: int) -> None:
+    """A million steps of random actions: each question and command may be said, and its answer or target is true."""
+    split = splits[kind]
+    teacher = Teacher(Lessons(balanced=0.3), split, phase)
+    size, words, catalog = 7, teacher.lexicon.words, teacher.catalog
+    rng = np.random.default_rng(0)
+    session = teacher.begin(11, np.arange(1000))
+    worlds: list[tuple[list[Thing], set[tuple[int, int]]]] = [([], set())] * 1000
+    fresh = np.ones(1000, np.bool_)
+    asked = Counter[str]()
+    for _ in range(steps):
+        agents = session.state.agent.tolist()
+        answers = session.question.answer.tolist()
+        for b in range(1000):
+            if fresh[b]:
+                grid = session.state.grid[b].tolist()
+                walls = {divmod(place, size) for place, cell in enumerate(grid) if cell == WALL}
+                worlds[b] = things(catalog, grid, session.state.objects[b].tolist(), size), walls
+                command = teacher.meaning(session.command, b)
+                assert command is not None
+                assert split.allows(command, phase)
+                place = target(World(size, *worlds[b], divmod(agents[b], size)), command.type, command.slots)
+                assert place == divmod(int(session.state.target[b]), size)
+            question = teacher.meaning(session.question, b)
+            if question is None:
+                assert answers[b] == -1
+                continue
+            assert split.allows(question, phase)
+            world = World(size, *worlds[b], divmod(agents[b], size))
+            assert answer(world, question.type, question.slots) == words[answers[b]]
+            asked[question.type] += 1
+        session, outcome = play(teacher, session, rng.integers(0, 4, 1000))
+        fresh = outcome.terminated | outcome.truncated
+    assert set(asked) == {name for name in teacher.types if name in QUESTIONS}
+
+
+def test_the_judge_can_disagree(splits: dict[str, Split]) -> None:
+    """The judge is no rubber stamp: of another world's questions it finds most unaskable or falsely answered."""
+    teacher = Teacher()
+    session = teacher.begin(5, np.arange(300))
+    wrong = 0
+    for b in range(299):
+        question = teacher.meaning(session.question, b)
+        if question is None:
+            continue
+        other = things(teacher.catalog, session.state.grid[b + 1].tolist(), session.state.objects[b + 1].tolist(), 7)
+        try:
+            said = answer(
+                World(7, other, set(), divmod(int(session.state.agent[b + 1]), 7)), question.type, question.slots
+            )
+        except Unasked:
+            wrong += 1
+        else:
+            wrong += said != teacher.lexicon.words[session.question.answer[b]]
+    assert wrong > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "phase"), PHASES)
+def test_the_oracle_reaches_every_target(splits: dict[str, Split], kind: str, phase: str) -> None:
+    """20,000 sessions of each type: the target is reached in exactly the shortest length, for -0.1 a step and +1."""
+    n = 20_000
+    possible = Teacher(split=splits[kind], phase=phase).types
+    assert ("nav_obj" in possible) == ((kind, phase) != ("zs1", "test"))
+    for name in possible:
+        teacher = Teacher(Lessons(balanced=1.0, types=(name,)), splits[kind], phase)
+        session = teacher.begin(3, np.arange(n))
+        speech = session.command if name in COMMANDS else session.question
+        assert (speech.type == TYPES.index(name)).all()
+        length = best_actions(session.state)[1]
+        assert (length > 0).all()
+        total = np.zeros(n)
+        arrived = np.zeros(n, np.int64)
+        going = np.ones(n, np.bool_)
+        for t in range(1, length.max() + 1):
+            session, outcome = teacher.step(session, best_actions(session.state)[0], ask=False)
+            total += outcome.reward * going
+            arrived[going & outcome.terminated] = t
+            going &= ~outcome.terminated
+        assert not going.any()
+        assert (arrived == length).all()
+        np.testing.assert_allclose(total, 1 - 0.1 * length, atol=1e-9)
+
+
+def test_type_shares() -> None:
+    """As triggered, the four command types come about as often as SPEC'd: 45, 42, 9 and 4 %."""
+    types = Teacher().begin(0, np.arange(20_000)).command.type
+    shares = np.bincount(types, minlength=4) / len(types)
+    np.testing.assert_allclose(shares, [0.43, 0.09, 0.44, 0.04], atol=0.015)
+
+
+def test_nothing_is_the_answer_one_time_in_ten() -> None:
+    teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2obj",)))
+    answers = teacher.begin(0, np.arange(20_000)).question.answer
+    assert abs((answers == teacher.lexicon.number["nothing"]).mean() - 0.1) < 0.01
+
+
+def digest(seed: int, indices: list[int], steps: int = 40, batch: int | None = None, drawn: bool = False) -> list[str]:
+    """Per session index, a hash of all that happens in it under fixed actions, played in batches of a size."""
+    from groundling.world.view import draw, view_cells
+
+    teacher = Teacher(Lessons(balanced=0.2, curriculum=100))
+    hashes = []
+    for start in range(0, len(indices), batch or len(indices)):
+        part = indices[start : start + (batch or len(indices))]
+        session = teacher.begin(seed, part)
+        running = [hashlib.sha256() for _ in part]
+        for t in range(steps):
+            actions = (np.array(part) * 7 + t * t) % 4
+            if drawn:
+                draw(view_cells(session.state), teacher.catalog.pictures[12])
+            for b in range(len(part)):
+                for name, array in session.arrays().items():
+                    if name != "seed":
+                        running[b].update(np.ascontiguousarray(array[b]).tobytes())
+            session, _ = teacher.step(session, actions)
+        hashes += [h.hexdigest() for h in running]
+    return hashes
+
+
+GOLDEN = ["abf48a0f0215b01a", "3d3c581c52fb1534"]
+
+
+@pytest.mark.slow
+def test_same_seed_and_index_same_session() -> None:
+    """Whatever the batch size, the order, the process, and whether anything is drawn."""
+    indices = list(range(256))
+    whole = digest(42, indices, steps=6)
+    assert digest(42, indices[:21], steps=6, batch=1) == whole[:21]
+    assert digest(42, indices, steps=6, batch=7) == whole
+    assert digest(42, indices[::-1], steps=6, batch=64, drawn=True) == whole[::-1]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        parts = pool.starmap(digest, [(42, indices[:128], 6), (42, indices[128:], 6)])
+    assert parts[0] + parts[1] == whole
+    runs = whole, digest(7, indices[:32])
+    assert [hashlib.sha256("".join(hashes).encode()).hexdigest()[:16] for hashes in runs] == GOLDEN
+
+
+def test_curriculum() -> None:
+    """Sessions grow with their index: open space, objects, walls, classes and words."""
+    teacher = Teacher(Lessons(curriculum=1000))
+    n = 2000
+    session = teacher.begin(0, np.arange(n))
+    walls = (session.state.grid == WALL).sum(axis=1)
+    objects = (session.state.objects >= 0).sum(axis=1)
+    words = (session.command.tokens != teacher.lexicon.pad).sum(axis=1)
+    early, late = slice(0, 100), slice(1000, n)
+    assert (walls[early] >= 40).all()  # 49 - 3 x 3
+    assert (objects[early] == 1).all()
+    assert words[early].max() <= 5
+    assert walls[late].max() == 15
+    assert objects[late].max() == 5
+    assert words[late].max() > 11
+    classes = [teacher.catalog.icon_class[session.state.grid[part].max(axis=1) - FIRST_ICON] for part in (early, late)]
+    assert len(set(classes[0].tolist())) <= 24
+    assert len(set(classes[1].tolist())) > 100
+
+
+def test_snapshot_goes_on_the_same() -> None:
+    teacher = Teacher()
+    actions = np.random.default_rng(0).integers(0, 4, (30, 16))
+    session = teacher.begin(1, np.arange(16))
+    for action in actions[:10]:
+        session, _ = play(teacher, session, action)
+    restored = Session.of(session.arrays())
+    for action in actions[10:]:
+        session, _ = play(teacher, session, action)
+        restored, _ = play(teacher, restored, action)
+    for name, array in session.arrays().items():
+        np.testing.assert_array_equal(array, restored.arrays()[name])
+
+
+def test_step_leaves_its_argument_alone() -> None:
+    teacher = Teacher()
+    session = teacher.begin(0, np.arange(8))
+    before = session.arrays()
+    after, _ = teacher.step(session, np.zeros(8, np.int64))
+    teacher.renew(after, np.ones(8, np.bool_), np.arange(8, 16))
+    for name, array in session.arrays().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize(
+    ("lessons", "complaint"),
+    [
+        ({"size": 2}, "map size 2"),
+        ({"objects": (0, 5)}, r"objects 0\.\.5"),
+        ({"objects": (3, 2)}, r"objects 3\.\.2"),
+        ({"walls": (-1, 5)}, r"walls -1\.\.5"),
+        ({"size": 4, "walls": (0, 15)}, "too many for 4 x 4"),
+        ({"max_steps": 0}, "max_steps 0"),
+        ({"balanced": 1.5}, r"balanced 1\.5"),
+        ({"types": ("nav_obb",)}, "unknown sentence type 'nav_obb'"),
+        ({"curriculum": -1}, "curriculum -1"),
+    ],
+)
+def test_bad_lessons(lessons: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        Lessons(**lessons)
+
+
+def test_impossible_sessions_are_refused(splits: dict[str, Split]) -> None:
+    with pytest.raises(InputError, match="has no sentence of type nav_obj"):
+        Teacher(Lessons(balanced=1.0, types=("nav_obj",)), splits["zs1"], "test").begin(0, [0])
+    with pytest.raises(InputError, match="nav_bw_obj needs 2 objects"):
+        Teacher(Lessons(objects=(1, 1), balanced=1.0, types=("nav_bw_obj",))).begin(0, [0])
+    everything = Split("zs2", 99, 0, tuple((word,) for word in Catalog.default().classes))
+    with pytest.raises(InputError, match="no map triggers"):
+        Teacher(split=everything, phase="train").begin(0, [0])
+    with pytest.raises(InputError, match="seed -1"):
+        Teacher().begin(-1, [0])
+    with pytest.raises(InputError, match="session index"):
+        Teacher().begin(0, [-2])

@@ -1,0 +1,113 @@
+"""The rules, by hand, and the oracle and the view on small maps."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
+from groundling.world.oracle import best_actions
+from groundling.world.simulation import ACTIONS, State, step
+from groundling.world.view import ansi, draw, map_cells, view_cells
+
+LEFT, RIGHT, UP, DOWN = range(4)
+
+
+def world(text: str) -> State:
+    """A map from rows of `.` floor, `#` wall, `o` object, `@` agent, `X` target, `T` a target object."""
+    marks = "".join(text.split())
+    cells = {"#": WALL, "o": FIRST_ICON, "T": FIRST_ICON + 1}
+    objects = [place for place, mark in enumerate(marks) if mark in "oT"]
+    return State(
+        grid=np.array([[cells.get(mark, FLOOR) for mark in marks]], np.int16),
+        objects=np.array([objects], np.int16),
+        agent=np.array([marks.index("@")], np.int16),
+        target=np.array([max(marks.find("X"), marks.find("T"))], np.int16),
+        step=np.zeros(1, np.int16),
+    )
+
+
+def rewards(state: State, actions: list[int], max_steps: int = 28) -> tuple[list[float], str | None]:
+    total, ended = [], None
+    for action in actions:
+        state, outcome = step(state, np.array([action]), max_steps)
+        total.append(float(outcome.reward[0]))
+        ended = "terminated" if outcome.terminated[0] else "truncated" if outcome.truncated[0] else None
+    return total, ended
+
+
+def test_actions_in_order() -> None:
+    assert ACTIONS == ("left", "right", "up", "down")
+    state = world("... .@. ..X")
+    agents = [int(step(state, np.array([action]), 28)[0].agent[0]) for action in range(4)]
+    assert agents == [3, 5, 1, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "actions", "expected", "ended"),
+    [
+        ("@.. ... ..X", [RIGHT], [-0.1], None),
+        ("@#. ... ..X", [RIGHT, UP], [-0.3, -0.3], None),
+        ("@o. ... ..X", [RIGHT, UP, UP, RIGHT], [-1.1, -1.3, -1.3, -0.1], None),
+        ("@X. ... ...", [RIGHT], [0.9], "terminated"),
+        ("@T. ... ...", [RIGHT], [0.9], "terminated"),
+        ("@.T ... .o.", [DOWN, RIGHT, DOWN], [-0.1, -0.1, -1.1], None),
+    ],
+)
+def test_rewards(text: str, actions: list[int], expected: list[float], ended: str | None) -> None:
+    assert rewards(world(text), actions) == (expected, ended)
+
+
+def test_truncated_is_not_terminated() -> None:
+    state = world("@.. ... ..X")
+    assert rewards(state, [RIGHT, LEFT, RIGHT], max_steps=3) == ([-0.1, -0.1, -0.1], "truncated")
+    assert rewards(state, [RIGHT, LEFT], max_steps=3) == ([-0.1, -0.1], None)
+    # arriving with the last step is arriving
+    assert rewards(world("@X. ... ..."), [UP, UP, RIGHT], max_steps=3) == ([-0.3, -0.3, 0.9], "terminated")
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("@.. ... ..X", 4),
+        ("@#X .#. ...", 6),
+        ("@oX ... ...", 4),  # around the object
+        ("@oX ##. ...", -1),  # an object blocks the only way
+        ("@#T ### ...", -1),
+        ("@T. ... ...", 1),
+    ],
+)
+def test_oracle(text: str, length: int) -> None:
+    assert best_actions(world(text))[1][0] == length
+
+
+def test_view() -> None:
+    state = world("#o. .@. ..X")
+    cells = view_cells(state)[0]
+    assert cells.shape == (5, 5)
+    assert cells[2, 2] == AGENT
+    assert cells[1].tolist() == [OUTSIDE, WALL, FIRST_ICON, FLOOR, OUTSIDE]
+    assert (cells[0] == OUTSIDE).all()
+    corner = view_cells(world("@o# ... ..X"))[0]
+    assert corner[2].tolist() == [OUTSIDE, OUTSIDE, AGENT, FIRST_ICON, WALL]
+    assert (corner[:2] == OUTSIDE).all()
+
+
+def test_drawing_is_the_pictures_side_by_side(catalog: Catalog) -> None:
+    rng = np.random.default_rng(0)
+    cells: NDArray[np.int16] = rng.integers(0, catalog.cells, (3, 4, 5)).astype(np.int16)
+    for side, pictures in catalog.pictures.items():
+        frames = draw(cells, pictures)
+        assert frames.shape == (3, 4 * side, 5 * side, 3)
+        for row in range(4):
+            for column in range(5):
+                patch = frames[0, row * side : (row + 1) * side, column * side : (column + 1) * side]
+                np.testing.assert_array_equal(patch, pictures[cells[0, row, column]])
+    with pytest.raises(ValueError, match="out must be"):
+        draw(cells, catalog.pictures[12], np.zeros((1, 2, 3), np.uint8))
+
+
+def test_text(catalog: Catalog) -> None:
+    (text,) = ansi(world("#o. .@. ..X"), catalog)
+    assert text.splitlines()[0].startswith("# a .    a ")
+    assert text.splitlines()[1:] == [". @ .", ". . X"]
+    assert map_cells(world("#o. .@. ..X"))[0, 1].tolist() == [FLOOR, AGENT, FLOOR]
