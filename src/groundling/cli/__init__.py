@@ -6,13 +6,14 @@ from typing import Any
 
 import tyro
 
-from groundling.cli import bench, demo, language, world
+from groundling.cli import bench, demo, language, models, world
 from groundling.errors import InputError
 
 app = tyro.extras.SubcommandApp()
 app.command(language.app, name="language", help="The teacher's sentences: count, list, sample and parse them.")
 app.command(world.app, name="world", help="The world: look at a session, or replay written ones.")
 app.command(bench.app, name="bench", help="Measure this machine: rates and their ratios, in one run.")
+app.command(models.models)
 app.command(demo.demo)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
+from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
 from groundling.teacher.session import Session, Teacher
 from groundling.world.catalog import CELL_PIXELS
@@ -43,6 +44,22 @@ def world(
         "drawn_to_babyai": "our drawn steps to BabyAI's",
     }
     print_table("One core", ("", "rate or ratio"), [(names[key], value) for key, value in result.items()])
+
+
+@app.command
+def agent(
+    seconds: Annotated[float, tyro.conf.arg(help="How long to measure each part.")] = 3.0,
+    planner: Annotated[str, tyro.conf.arg(help="mlp or value_iteration.")] = "value_iteration",
+    as_json: Json = False,
+) -> None:
+    """A training update of 256 frames of real sessions: ours against the plain implementation and matrix products."""
+    needs("agent")
+    from groundling.cli.bench_agent import measure
+
+    result = measure(seconds, planner)
+    if as_json:
+        return print_json(result)
+    print_table("One update of 256 frames", ("", "ms, GFLOP/s or ratio"), list(result.items()))
 
 
 def rate(run: Callable[[], int], seconds: float) -> float:

@@ -1,0 +1,159 @@
+"""The methods that the paper compares its agent with. Each differs from it where its name says, and nowhere else."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from groundling.agent.config import AgentConfig
+from groundling.agent.heads import mlp
+from groundling.agent.language import ChannelMask, RecurrentReader, Words, average
+from groundling.agent.model import GroundedModel, Model
+from groundling.agent.perception import Cube
+from groundling.agent.view import View, distinct_rows
+
+
+class SentenceReader(nn.Module):
+    """A GRU that folds a sentence into one vector, and the channel mask made of its average state."""
+
+    def __init__(self, config: AgentConfig, units: int) -> None:
+        super().__init__()
+        self.pad = config.pad
+        self.rnn = RecurrentReader(config.depth, units, bidirectional=False)
+        self.mask = ChannelMask(units, units, config.depth)
+
+    def forward(self, words: Words, sentences: Tensor) -> tuple[Tensor, Tensor]:
+        """[B, L] -> sentence vectors [B, units] and x_feat [B, D]; equal sentences are read once."""
+        distinct, which = distinct_rows(sentences)
+        states, last = self.rnn(words.padded(), distinct, self.pad)
+        real = distinct[:, : states.shape[1]] != self.pad
+        return last[which], self.mask(average(states, real))[which]
+
+
+class ContextualAttention(GroundedModel):
+    """CA: the sentence becomes a 3 x 3 filter, whose convolution with h is the attention map."""
+
+    attends_with = "a 3 x 3 filter made of the whole sentence"
+    UNITS = 512
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__(config)
+        self.reader = SentenceReader(config, self.UNITS)
+        self.filter = nn.Linear(self.UNITS, 9 * config.depth)
+        # Score k of a place counts for the place that has it as its k-th neighbour.
+        self.register_buffer("neighbours", torch.eye(9).reshape(1, 9, 3, 3), persistent=False)
+
+    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
+        vector, x_feat = self.reader(self.words, sentences)
+        side = self.config.view
+        filters = self.filter(vector).reshape(len(sentences), 9, self.config.depth)
+        scores = cube.detect(filters).reshape(-1, 9, side, side)
+        neighbours: Tensor = self.get_buffer("neighbours")
+        return F.softmax(F.conv2d(scores, neighbours, padding=1).flatten(1), dim=1), x_feat
+
+
+class StackedAttentionNet(GroundedModel):
+    """SAN: two layers of attention, each asking anew with what the one before found (Yang et al., 2016)."""
+
+    attends_with = "two layers of stacked attention"
+    UNITS = 256
+    LAYERS = 2
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__(config)
+        units = self.UNITS
+        self.reader = SentenceReader(config, units)
+        self.image = nn.Linear(config.depth, units)
+        self.by_image = nn.ModuleList(nn.Linear(units, units, bias=False) for _ in range(self.LAYERS))
+        self.by_question = nn.ModuleList(nn.Linear(units, units) for _ in range(self.LAYERS))
+        self.score = nn.ModuleList(nn.Linear(units, 1) for _ in range(self.LAYERS))
+
+    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
+        question, x_feat = self.reader(self.words, sentences)
+        image = F.relu(cube.project(self.image.weight.T) + self.image.bias)  # v_I [B, N, units]
+        x_loc = question.new_zeros(0)
+        for by_image, by_question, score in zip(self.by_image, self.by_question, self.score, strict=True):
+            joint = F.relu(by_image(image) + by_question(question)[:, None])  # h_A
+            x_loc = F.softmax(score(joint)[..., 0], dim=1)  # p_I
+            question = question + (x_loc[:, None] @ image)[:, 0]  # u = v~_I + u
+        return x_loc, x_feat
+
+
+class WholeImageModel(Model):
+    """A model with no attention: the whole picture, through overlapping convolutions, becomes one vector."""
+
+    UNITS = 512
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__(config)
+        units, pixels = self.UNITS, config.view * config.cell
+        self.words = Words(config)
+        self.cnn = nn.Sequential(
+            nn.Conv2d(3, 64, 3, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 3, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(64, 128, 3, stride=2),
+            nn.ReLU(),
+            nn.Conv2d(128, 128, 3, stride=1),
+            nn.ReLU(),
+            nn.Flatten(),
+        )
+        for kernel_stride in (2, 2, 2, 1):
+            pixels = (pixels - 3) // kernel_stride + 1
+        self.project = nn.Sequential(*mlp(128 * pixels**2, config.depth))
+        self.rnn = nn.LSTM(config.depth, units, batch_first=True)
+        self.to_move = nn.Sequential(*mlp(self.joint(config), units, units, units))
+        self.to_answer = nn.Sequential(*mlp(self.joint(config), units, units, units))
+        self.action = nn.Linear(units, config.actions)
+        self.critic = nn.Linear(units, 1)
+        self.word = nn.Linear(units, config.words)
+
+    def joint(self, config: AgentConfig) -> int:
+        """The length of the vector in which picture and sentence meet."""
+        raise NotImplementedError
+
+    def mix(self, seen: Tensor, sentences: Tensor) -> Tensor:
+        """M(RNN(s), CNN(e)), Eq. 1: [B, depth], [B, L] -> [B, joint]"""
+        raise NotImplementedError
+
+    def perceive(self, view: View) -> Tensor:
+        projected: Tensor = self.project(self.cnn(view.images()))
+        return projected
+
+    def navigate(self, seen: Tensor, commands: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.to_move(self.mix(seen, commands))
+        return self.action(features), self.critic(features)[:, 0]
+
+    def answer(self, seen: Tensor, questions: Tensor) -> Tensor:
+        scores: Tensor = self.word(self.to_answer(self.mix(seen, questions)))
+        return scores
+
+    def last_state(self, inputs: Tensor, lengths: Tensor) -> Tensor:
+        """The LSTM's state behind the last real input: [B, L, depth], [B] -> [B, units]"""
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        _, (state, _) = self.rnn(packed)
+        last: Tensor = state[0]
+        return last
+
+
+class VisLSTM(WholeImageModel):
+    """VL: the picture is the first word of the sentence (Ren et al., 2015)."""
+
+    def joint(self, config: AgentConfig) -> int:
+        return self.UNITS
+
+    def mix(self, seen: Tensor, sentences: Tensor) -> Tensor:
+        inputs = torch.cat([seen[:, None], self.words.padded()[sentences]], dim=1)
+        return self.last_state(inputs, 1 + (sentences != self.config.pad).sum(1))
+
+
+class ConcatEmbed(WholeImageModel):
+    """CE: picture and sentence are put side by side (Mao et al., 2015)."""
+
+    def joint(self, config: AgentConfig) -> int:
+        return self.UNITS + config.depth
+
+    def mix(self, seen: Tensor, sentences: Tensor) -> Tensor:
+        lengths = (sentences != self.config.pad).sum(1).clamp(min=1)
+        return torch.cat([self.last_state(self.words.padded()[sentences], lengths), seen], dim=1)

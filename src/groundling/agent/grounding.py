@@ -1,0 +1,81 @@
+"""Grounding: a program run on a feature cube gives the attention map x_loc. All equations are the paper's."""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from groundling.agent.perception import Cube
+
+
+class Program(NamedTuple):
+    """What the interpreter made of each of S sentences: all that may be known of language further on."""
+
+    attention: Tensor
+    """o [S, I, L]: how much each step attends to each word"""
+    words: Tensor
+    """s [S, I, D]: the attended words' embeddings"""
+    gates: Tensor
+    """rho [S, I]: how far each step's map replaces the one before"""
+    x_feat: Tensor
+    """[S, D]: the channel mask"""
+
+    def select(self, which: Tensor) -> "Program":
+        """The programs of a batch, from those of its distinct sentences."""
+        return Program(*(part[which] for part in self))
+
+
+class Grounding(NamedTuple):
+    """The maps of a batch, step by step. x_loc, the grounding of the sentence, is the last of `x_loc_steps`."""
+
+    detections: Tensor
+    """y' [B, I, N]"""
+    x_loc_steps: Tensor
+    """x_loc^i [B, I, N]"""
+
+    @property
+    def x_loc(self) -> Tensor:
+        return self.x_loc_steps[:, -1]
+
+
+def centre(batch: int, like: Tensor) -> Tensor:
+    """y^0 [B, N]: one-hot at the centre, the identity of the map transform; as long as the maps of `like`."""
+    y = like.new_zeros(batch, like.shape[-1])
+    y[:, like.shape[-1] // 2] = 1
+    return y
+
+
+def transform(a: Tensor, b: Tensor) -> Tensor:
+    """a * b: 2D convolution of two maps [B, N], centred and cropped to their size (Eq. 7, map transform).
+
+    By the convolution theorem, on a grid large enough that nothing wraps around.
+    """
+    batch, places = a.shape
+    side = round(places**0.5)
+    full = 2 * side  # 2 side - 1 is enough; even sizes transform faster
+    maps = torch.stack([a, b]).reshape(2, batch, side, side)
+    spectra = torch.fft.rfft2(maps, s=(full, full))
+    product = torch.fft.irfft2(spectra[0] * spectra[1], s=(full, full))
+    start = side // 2
+    return product[:, start : start + side, start : start + side].reshape(batch, places)
+
+
+def ground(program: Program, cube: Cube) -> Grounding:
+    """Eq. 7 (Upsilon): detect each attended word, transform the map by it, and let the gate update the map.
+
+    program: of the batch's sentences, [B, I, ...]; cube: of its pictures.
+    """
+    detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
+    y = centre(len(detections), detections)  # y^0
+    maps = []
+    for detected, rho in zip(detections.unbind(1), program.gates[..., None].unbind(1), strict=True):
+        x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 changes nothing
+        y = rho * x_loc + (1 - rho) * y  # y^i
+        maps.append(x_loc)
+    return Grounding(detections, torch.stack(maps, 1))
+
+
+def predict(cube: Cube, x_loc: Tensor, x_feat: Tensor, table: Tensor) -> Tensor:
+    """Eq. 4: m[k] = x_loc^T phi(h, x_feat, u_k) = (x_feat o x_loc^T h) u_k, for every word k -> [B, words]."""
+    return (x_feat * cube.pool(x_loc)) @ table.T

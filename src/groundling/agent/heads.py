@@ -1,0 +1,102 @@
+"""M_A and A: from x_loc and the terrain to an action and a value. No language comes through but x_loc."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from groundling.agent.config import AgentConfig
+from groundling.agent.perception import Cube
+
+
+class Decision(NamedTuple):
+    """What a planner makes of the two maps."""
+
+    logits: Tensor
+    """[B, actions]"""
+    value: Tensor
+    """v [B]"""
+    value_map: Tensor | None
+    """[B, N]: how good it is to be where, for planners that know"""
+
+
+class Terrain(nn.Module):
+    """x_terr = sigma(h f): which cells matter to one who walks, whatever the command."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.f = nn.Parameter(torch.randn(config.depth) / config.depth**0.5)
+
+    def forward(self, cube: Cube) -> Tensor:
+        """[B, N]"""
+        return torch.sigmoid(cube.project(self.f[:, None])[..., 0])
+
+
+class MLPPlanner(nn.Module):
+    """The paper's M_A and A: a CNN (3,1,64) (3,1,4) and three layers of 512, then one more and the softmax."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.side = config.view
+        self.m_a = nn.Sequential(
+            nn.Conv2d(2, 64, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(64, 4, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            *mlp(4 * config.places, 512, 512, 512),
+        )
+        self.action = nn.Sequential(*mlp(512, 512), nn.Linear(512, config.actions))
+        self.critic = nn.Sequential(*mlp(512, 512), nn.Linear(512, 1))
+
+    def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
+        """Two maps [B, N] -> a decision for each picture"""
+        maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
+        features = self.m_a(maps)
+        return Decision(self.action(features), self.critic(features)[:, 0], None)
+
+
+class ValueIterationPlanner(nn.Module):
+    """Ours: K sweeps of one small convolution with a max over its channels, as value iteration makes on a map.
+
+    It sees the same two maps as the paper's M_A and nothing else. The action is read from the 3 x 3 places around the
+    agent.
+    """
+
+    MOVES = 8
+    HIDDEN = 32
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.side, self.sweeps = config.view, config.sweeps
+        self.reward = nn.Sequential(
+            nn.Conv2d(2, self.HIDDEN, 1), nn.ReLU(), nn.Conv2d(self.HIDDEN, self.MOVES + 1, 1)
+        )  # per place: what each kind of move into it brings, and what it is worth at first
+        self.spread = nn.Conv2d(1, self.MOVES, 3, padding=1, bias=False)
+        around = 9 * (1 + 2)
+        self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), nn.Linear(64, config.actions))
+        self.critic = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), nn.Linear(64, 1))
+        with torch.no_grad():  # values spread a little from the neighbours at first, or deep sweeps would explode
+            self.spread.weight.normal_(0.1, 0.02)
+
+    def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
+        """Two maps [B, N] -> a decision for each picture"""
+        maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
+        rewards, value = self.reward(maps).split([self.MOVES, 1], dim=1)
+        for _ in range(self.sweeps):
+            value = (rewards + self.spread(value)).amax(1, keepdim=True)  # max over the kinds of move
+        here = slice(self.side // 2 - 1, self.side // 2 + 2)
+        around = torch.cat([value, maps], 1)[:, :, here, here].flatten(1)  # [B, 3 maps * 9 places]
+        return Decision(self.action(around), self.critic(around)[:, 0], value.flatten(1))
+
+
+def planner(config: AgentConfig) -> MLPPlanner | ValueIterationPlanner:
+    return MLPPlanner(config) if config.planner == "mlp" else ValueIterationPlanner(config)
+
+
+def mlp(*sizes: int) -> list[nn.Module]:
+    """Layers with ReLU behind each."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return layers

@@ -1,0 +1,131 @@
+"""L: reading sentences. A bidirectional GRU gives each word its context; the interpreter makes a program of them.
+
+It never looks at the picture, so each distinct sentence is read once, however often a batch repeats it.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from groundling.agent.config import AgentConfig
+from groundling.agent.grounding import Program
+
+
+class Words(nn.Module):
+    """The word embedding table: word k is a detector u_k for grounding and for prediction alike."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(config.words, config.depth))
+        """u [words, D]: zero mean and unit deviation"""
+
+    def padded(self) -> Tensor:
+        """[words + 1, D]: with padding, which means nothing."""
+        return F.pad(self.table, (0, 0, 0, 1))
+
+
+class RecurrentReader(nn.Module):
+    """A GRU over word embeddings, forward and (if so told) backward, whose input products are made once per word."""
+
+    def __init__(self, inputs: int, units: int, bidirectional: bool = True) -> None:
+        super().__init__()
+        self.directions = 2 if bidirectional else 1
+        bound = 1 / math.sqrt(units)
+        self.weight_in = nn.Parameter(torch.empty(self.directions, inputs, 3 * units).uniform_(-bound, bound))
+        self.weight_state = nn.Parameter(torch.empty(self.directions, units, 3 * units).uniform_(-bound, bound))
+        self.bias_in = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
+        self.bias_state = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
+
+    def forward(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
+        """Word vectors [words + 1, E] and tokens [S, L] -> states [S, L, directions * units] and the last ones.
+
+        Padding leaves a state as it was, so the last state is the one behind the last real word of each direction.
+        """
+        tokens = tokens[:, : _longest(tokens, pad)]
+        length = tokens.shape[1]
+        product = table @ self.weight_in + self.bias_in  # [directions, words + 1, 3 units]
+        inputs = torch.stack([product[d][tokens if d == 0 else tokens.flip(1)] for d in range(self.directions)])
+        real = torch.stack([tokens != pad, (tokens != pad).flip(1)])[: self.directions, :, :, None]  # [d, S, L, 1]
+        state = inputs.new_zeros(self.directions, len(tokens), self.weight_state.shape[1])
+        states = []
+        for position in range(length):
+            state = torch.where(real[:, :, position], self._step(inputs[:, :, position], state), state)
+            states.append(state)
+        run = torch.stack(states, dim=2)  # [d, S, L, units]
+        aligned = torch.cat([run[0], *(run[d].flip(1) for d in range(1, self.directions))], dim=-1)
+        return aligned, torch.cat(list(state), dim=-1)
+
+    def _step(self, inputs: Tensor, state: Tensor) -> Tensor:
+        """GRU: [d, S, 3 units], [d, S, units] -> [d, S, units]"""
+        reset_in, update_in, new_in = inputs.chunk(3, dim=-1)
+        reset_state, update_state, new_state = torch.baddbmm(self.bias_state, state, self.weight_state).chunk(3, dim=-1)
+        update = torch.sigmoid(update_in + update_state)
+        new = torch.tanh(new_in + torch.sigmoid(reset_in + reset_state) * new_state)
+        return torch.lerp(new, state, update)
+
+
+class Interpreter(nn.Module):
+    """tau*: attends to I words of a sentence one after the other (Eq. 6), and masks the channels (Eq. 8)."""
+
+    def __init__(self, config: AgentConfig, masks: bool = True) -> None:
+        """`masks`: whether channels are masked, which only answers need."""
+        super().__init__()
+        units = config.units
+        self.steps, self.pad = config.steps, config.pad
+        self.rnn = RecurrentReader(config.depth, units)
+        self.context = nn.Linear(2 * units, units)
+        self.sentence = nn.Linear(2 * units, units)
+        self.state = nn.GRUCell(units, units)
+        self.gate = nn.Linear(units, 1)
+        self.mask = ChannelMask(2 * units, units, config.depth) if masks else None
+        self.log_temperature = None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
+
+    def forward(self, words: Words, tokens: Tensor) -> Program:
+        """tokens [S, L] -> the program of each sentence"""
+        table = words.padded()
+        states, last = self.rnn(table, tokens, self.pad)
+        tokens = tokens[:, : states.shape[1]]
+        real = tokens != self.pad
+        contexts = torch.tanh(self.context(states))  # w-bar_l [S, L, units]
+        p = torch.tanh(self.sentence(last))  # p^0 = s_emb
+        scale = 1.0 if self.log_temperature is None else self.log_temperature.exp()
+        attention, gates = [], []
+        for _ in range(self.steps):
+            cosine = F.cosine_similarity(p[:, None], contexts, dim=-1)  # S_cos(p^{i-1}, w-bar_l)
+            o = F.softmax((scale * cosine).masked_fill(~real, -math.inf), dim=1)  # o^i [S, L]
+            attended = (o[:, None] @ contexts)[:, 0]  # w-bar^i
+            p = self.state(attended, p)  # p^i = GRU(p^{i-1}, w-bar^i)
+            attention.append(o)
+            gates.append(torch.sigmoid(self.gate(p))[:, 0])  # rho^i = sigma(W p^i + b), Eq. 7
+        o = torch.stack(attention, 1)
+        return Program(
+            attention=o,
+            words=o @ table[tokens],  # s^i = sum_l o^i_l w_l
+            gates=torch.stack(gates, 1),
+            x_feat=torch.ones_like(table[tokens[:, 0]]) if self.mask is None else self.mask(average(states, real)),
+        )
+
+
+class ChannelMask(nn.Module):
+    """Eq. 8: x_feat = MLP(RNN(s)), from the average state over the words of a sentence."""
+
+    def __init__(self, inputs: int, hidden: int, depth: int) -> None:
+        super().__init__()
+        self.mlp = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, depth), nn.Sigmoid())
+
+    def forward(self, state: Tensor) -> Tensor:
+        masked: Tensor = self.mlp(state)
+        return masked
+
+
+def average(states: Tensor, real: Tensor) -> Tensor:
+    """The mean over the real words: [S, L, units], [S, L] -> [S, units]"""
+    weight = real.to(states.dtype)[:, :, None]
+    return (states * weight).sum(1) / weight.sum(1).clamp(min=1)
+
+
+def _longest(tokens: Tensor, pad: int) -> int:
+    """How many columns hold a word in some sentence (at least one)."""
+    return max(1, int((tokens != pad).any(0).sum()))

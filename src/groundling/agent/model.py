@@ -1,0 +1,179 @@
+"""The interface that every model has, and the agent of the paper."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from groundling.agent.config import AgentConfig
+from groundling.agent.grounding import Grounding, Program, ground, predict
+from groundling.agent.heads import Decision, Terrain, planner
+from groundling.agent.language import Interpreter, Words
+from groundling.agent.perception import Cube, Perception
+from groundling.agent.view import View, distinct_rows
+
+
+class Output(NamedTuple):
+    """What a model does in a batch: where it goes, what that is worth, and what it answers."""
+
+    action_logits: Tensor
+    """[B, actions]"""
+    value: Tensor
+    """[B]"""
+    answer_scores: Tensor | None
+    """[B, words]; None for a model that answers no questions, or where nothing was asked"""
+
+
+class Model(nn.Module, ABC):
+    """A model perceives a view once, then navigates by commands and answers questions on what it perceived.
+
+    A model of your own needs a constructor of an AgentConfig and the three abstract methods.
+    """
+
+    answers = True
+    """Whether it answers questions."""
+    attends_with = "nothing"
+    """By what it attends to places, in a few words."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    @abstractmethod
+    def perceive(self, view: View) -> Any:
+        """What the model needs of the pictures, for both uses of language."""
+
+    @abstractmethod
+    def navigate(self, seen: Any, commands: Tensor) -> tuple[Tensor, Tensor]:
+        """Commands [B, L] -> action logits [B, actions] and values [B]"""
+
+    @abstractmethod
+    def answer(self, seen: Any, questions: Tensor) -> Tensor:
+        """Questions [B, L] -> a score for each word [B, words]"""
+
+    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
+        """Commands and questions [B, L] on the same pictures. A question of padding alone is silence: ignore its row."""
+        seen = self.perceive(view)
+        scores = self.answer(seen, questions) if questions is not None and self.answers else None
+        return Output(*self.navigate(seen, commands), scores)
+
+    def explain(self, image: NDArray[np.uint8], sentence: Sequence[int]) -> dict[str, NDArray[np.float32]]:
+        """What goes on inside for one picture [H, W, 3] and the word numbers of one sentence, as named arrays."""
+        device = next(self.parameters()).device
+        view = View.of_images(torch.as_tensor(image, device=device)[None], self.config.cell)
+        tokens = torch.tensor([[int(token) for token in sentence if token != self.config.pad]], device=device)
+        with torch.no_grad():
+            insides = self.insides(view, tokens)
+        return {name: value[0].float().cpu().numpy() for name, value in insides.items()}
+
+    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+        """The intermediate results that `explain` names; a model adds its own."""
+        seen = self.perceive(view)
+        logits, value = self.navigate(seen, sentences)
+        insides = {"action_probabilities": F.softmax(logits, dim=1), "value": value}
+        if self.answers:
+            insides["answer_scores"] = self.answer(seen, sentences)
+        return insides
+
+
+class GroundedModel(Model):
+    """A model whose only link from language to the rest is an attention map x_loc and a channel mask x_feat."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__(config)
+        self.perception = Perception(config)
+        self.words = Words(config)
+        self.terrain = Terrain(config)
+        self.planner = planner(config)
+
+    def perceive(self, view: View) -> Cube:
+        cube: Cube = self.perception(view)
+        return cube
+
+    @abstractmethod
+    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
+        """Sentences [B, L] -> x_loc [B, N] and x_feat [B, D]"""
+
+    def decide(self, cube: Cube, x_loc: Tensor) -> Decision:
+        """A(M_A(x_loc, h))"""
+        decision: Decision = self.planner(x_loc, self.terrain(cube))
+        return decision
+
+    def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
+        decision = self.decide(seen, self.attend(seen, commands)[0])
+        return decision.logits, decision.value
+
+    def answer(self, seen: Cube, questions: Tensor) -> Tensor:
+        return predict(seen, *self.attend(seen, questions), self.words.table)
+
+    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+        cube = self.perceive(view)
+        x_loc, x_feat = self.attend(cube, sentences)
+        decision = self.decide(cube, x_loc)
+        insides = {
+            "x_loc": x_loc,
+            "x_feat": x_feat,
+            "x_terr": self.terrain(cube),
+            "action_probabilities": F.softmax(decision.logits, dim=1),
+            "value": decision.value,
+        }
+        if decision.value_map is not None:
+            insides["value_map"] = decision.value_map
+        if self.answers:
+            insides["answer_scores"] = predict(cube, x_loc, x_feat, self.words.table)
+        return insides
+
+
+class Agent(GroundedModel):
+    """The agent of the paper: sentences are read into programs, and programs run on the picture."""
+
+    attends_with = "an interpreter: word by word, by concept detection and convolution"
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__(config)
+        self.interpreter = Interpreter(config, masks=self.answers)
+
+    def read(self, sentences: Tensor) -> Program:
+        """Sentences [B, L] -> their programs; equal sentences are read once."""
+        distinct, which = distinct_rows(sentences)
+        program: Program = self.interpreter(self.words, distinct)
+        return program.select(which)
+
+    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
+        program = self.read(sentences)
+        return ground(program, cube).x_loc, program.x_feat
+
+    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
+        """As Model.forward, but commands and questions are read and grounded together, in one go."""
+        if questions is None or not self.answers:
+            return super().forward(view, commands)
+        cube = self.perceive(view)
+        batch = len(commands)
+        twice = Cube(cube.features, cube.places, cube.cells.repeat(2, 1))
+        x_loc, x_feat = self.attend(twice, torch.cat([commands, questions]))
+        decision = self.decide(cube, x_loc[:batch])
+        scores = predict(cube, x_loc[batch:], x_feat[batch:], self.words.table)
+        return Output(decision.logits, decision.value, scores)
+
+    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+        cube, program = self.perceive(view), self.read(sentences)
+        grounding: Grounding = ground(program, cube)
+        return {
+            "word_attention": program.attention,
+            "attended_words": program.words,
+            "gates": program.gates,
+            "detections": grounding.detections,
+            "x_loc_steps": grounding.x_loc_steps,
+            **super().insides(view, sentences),
+        }
+
+
+class NavAlone(Agent):
+    """NAVA: the agent without questions, the paper's ablation."""
+
+    answers = False

@@ -1,0 +1,64 @@
+"""h = CNN(e): the feature cube, held as the features of distinct cells and of places, and never built whole."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from groundling.agent.config import AgentConfig
+from groundling.agent.view import View, scaled
+
+
+class Cube(NamedTuple):
+    """h [B, N, D] of a batch: h[b, n] = (feature of the cell at n, feature of the place n)."""
+
+    features: Tensor
+    """[U, D/2]: the CNN's output for each distinct cell"""
+    places: Tensor
+    """[N, D/2]: the parametric cube"""
+    cells: Tensor
+    """[B, N]: which cell is where"""
+
+    def detect(self, u: Tensor) -> Tensor:
+        """Eq. 3 with x_feat = 1: phi(h, 1, u) = h u, for K words u [B, K, D] a picture -> [B, K, N]"""
+        by_cell, by_place = u.chunk(2, dim=-1)
+        scores = by_cell @ self.features.T  # [B, K, U]
+        cells = self.cells[:, None].expand(-1, u.shape[1], -1)
+        return scores.gather(2, cells) + by_place @ self.places.T
+
+    def pool(self, x_loc: Tensor) -> Tensor:
+        """x_loc^T h: the features at the places attended to, [B, N] -> [B, D]."""
+        mass = x_loc.new_zeros(len(x_loc), len(self.features)).scatter_add(1, self.cells, x_loc)  # [B, U]
+        return torch.cat([mass @ self.features, x_loc @ self.places], dim=1)
+
+    def project(self, weight: Tensor) -> Tensor:
+        """h W for a matrix [D, K] that all pictures share -> [B, N, K]."""
+        by_cell, by_place = weight.chunk(2, dim=0)
+        return (self.features @ by_cell)[self.cells] + self.places @ by_place
+
+    def select(self, rows: Tensor) -> "Cube":
+        """The cubes of some pictures of the batch."""
+        return Cube(self.features, self.places, self.cells[rows])
+
+
+class Perception(nn.Module):
+    """The CNN (3,3,64) (2,2,64) (2,2,256) (1,1,256), ReLU, run on one cell at a time, and the parametric cube."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        super().__init__()
+        c = config.channels
+        self.cnn = nn.Sequential(
+            nn.Conv2d(3, 64, 3, stride=3),  # 12 x 12 -> 4 x 4
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 2, stride=2),  # -> 2 x 2
+            nn.ReLU(),
+            nn.Conv2d(64, c, 2, stride=2),  # -> 1 x 1
+            nn.ReLU(),
+            nn.Conv2d(c, c, 1),
+            nn.ReLU(),
+        )
+        self.places = nn.Parameter(torch.zeros(config.places, c))
+
+    def forward(self, view: View) -> Cube:
+        pictures = scaled(view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
+        return Cube(self.cnn(pictures).flatten(1), self.places, view.cells)

@@ -1,0 +1,48 @@
+"""All models by name, and how one is built."""
+
+import torch
+from torch import nn
+
+from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
+from groundling.agent.config import AgentConfig
+from groundling.agent.heads import ValueIterationPlanner
+from groundling.agent.language import Words
+from groundling.agent.model import Agent, Model, NavAlone
+from groundling.errors import InputError, nearest
+
+MODELS: dict[str, type[Model]] = {
+    "ours": Agent,
+    "ca": ContextualAttention,
+    "san": StackedAttentionNet,
+    "vl": VisLSTM,
+    "ce": ConcatEmbed,
+    "nava": NavAlone,
+}
+"""A model of your own joins by `MODELS["mine"] = Mine`."""
+
+
+def build(config: AgentConfig) -> Model:
+    """A new model of the method that the config names."""
+    if config.method not in MODELS:
+        known = ", ".join(MODELS)
+        raise InputError(f"unknown method {config.method!r}{nearest(config.method, MODELS)}; there are {known}")
+    model = MODELS[config.method](config)
+    if config.init == "paper":
+        initialise_as_the_paper(model)
+    return model
+
+
+@torch.no_grad()
+def initialise_as_the_paper(model: nn.Module) -> None:
+    """Each layer: zero mean, deviation 1 / sqrt(K), where K is how many parameters the layer has.
+
+    Word embeddings keep their unit deviation and the parametric cube its zeros; our planner is not the paper's.
+    """
+    if isinstance(model, Words | ValueIterationPlanner):
+        return
+    own = [p for name, p in model.named_parameters(recurse=False) if name not in ("places", "log_temperature")]
+    count = sum(p.numel() for p in own)
+    for p in own:
+        p.normal_(0, count**-0.5)
+    for child in model.children():
+        initialise_as_the_paper(child)

@@ -1,0 +1,120 @@
+"""What `groundling bench agent` measures: the agent's sharing against the plain implementation, in one run."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from groundling.agent import AgentConfig, View, build
+from groundling.agent.model import Agent, Output
+from groundling.agent.plain import PlainAgent
+from groundling.teacher.session import Session, Teacher
+from groundling.world.catalog import CELL_PIXELS
+from groundling.world.view import draw, view_cells
+
+ENVS, STEPS = 16, 16
+"""A minibatch is made of whole rollouts, so that commands repeat as they do in training."""
+
+
+class Minibatch:
+    """256 frames of real sessions, as pixels and as cell numbers, with what was said."""
+
+    def __init__(self, seed: int = 0) -> None:
+        teacher, rng = Teacher(), np.random.default_rng(seed)
+        session: Session = teacher.begin(seed, np.arange(ENVS))
+        cells, commands, questions, answers = [], [], [], []
+        for _ in range(STEPS):
+            cells.append(view_cells(session.state))
+            commands.append(session.command.tokens)
+            questions.append(session.question.tokens)
+            answers.append(session.question.answer)
+            session, outcome = teacher.step(session, rng.integers(0, 4, ENVS))
+            session = teacher.renew(session, outcome.terminated | outcome.truncated, session.index + ENVS)
+        pictures = teacher.catalog.pictures[CELL_PIXELS]
+        every = np.concatenate(cells)
+        self.table = torch.from_numpy(pictures)
+        self.cells = torch.from_numpy(every)
+        self.images = torch.from_numpy(draw(every, pictures))
+        self.commands, self.questions = (torch.from_numpy(np.concatenate(part)).long() for part in (commands, questions))
+        self.answers = torch.from_numpy(np.concatenate(answers)).long()
+        self.actions = torch.from_numpy(rng.integers(0, 4, ENVS * STEPS))
+        self.returns = torch.from_numpy(rng.normal(size=ENVS * STEPS)).float()
+
+    def loss(self, output: Output) -> Tensor:
+        """Policy gradient, value and question answering, as a training update has them."""
+        assert output.answer_scores is not None
+        log_prob = F.log_softmax(output.action_logits, dim=1).gather(1, self.actions[:, None])[:, 0]
+        asked = self.answers >= 0
+        answering = F.cross_entropy(output.answer_scores[asked], self.answers[asked])
+        return -(log_prob * self.returns).mean() + F.mse_loss(output.value, self.returns) + answering
+
+
+def measure(seconds: float, planner: str) -> dict[str, Any]:
+    """Times of parts and their ratios, ours beside the plain implementation with the same weights."""
+    batch = Minibatch()
+    agent = build(AgentConfig(planner=planner, temperature=5.0, init="fan_in"))
+    assert isinstance(agent, Agent)
+    plain = PlainAgent(agent)
+    optimiser = torch.optim.Adam(agent.parameters())
+
+    def update(output: Callable[[], Output]) -> None:
+        optimiser.zero_grad()
+        batch.loss(output()).backward()
+        optimiser.step()
+
+    def ours() -> None:
+        update(lambda: agent(View.of_cells(batch.cells, batch.table), batch.commands, batch.questions))
+
+    def ours_from_images() -> None:
+        update(lambda: agent(View.of_images(batch.images), batch.commands, batch.questions))
+
+    def plainly() -> None:
+        update(lambda: Output(*plain(batch.images, batch.commands, batch.questions)))
+
+    def perceive() -> None:
+        cube = agent.perceive(View.of_cells(batch.cells, batch.table))
+        agent.zero_grad()
+        (cube.features.sum() + cube.places.sum()).backward()
+
+    def perceive_plainly() -> None:
+        agent.zero_grad()
+        plain.cube(batch.images).sum().backward()
+
+    parts = {
+        "perception": perceive,
+        "perception_plain": perceive_plainly,
+        "update": ours,
+        "update_from_images": ours_from_images,
+        "update_plain": plainly,
+    }
+    result: dict[str, Any] = {f"{name}_ms": 1000 * best_time(run, seconds) for name, run in parts.items()}
+    result["perception_speedup"] = result["perception_plain_ms"] / result["perception_ms"]
+    result["update_speedup"] = result["update_plain_ms"] / result["update_ms"]
+    with FlopCounterMode(display=False) as counter:
+        ours()
+    result["update_gflops"] = counter.get_total_flops() / result["update_ms"] / 1e6
+    result["matmul_gflops"] = _matmul_gflops(seconds)
+    result["update_share_of_matmul"] = result["update_gflops"] / result["matmul_gflops"]
+    result["threads"] = torch.get_num_threads()
+    return result
+
+
+def best_time(run: Callable[[], None], seconds: float) -> float:
+    """The shortest of several runs, in seconds, after one to warm up."""
+    run()
+    times, start = [], time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - start < seconds:
+        before = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - before)
+    return min(times)
+
+
+def _matmul_gflops(seconds: float, side: int = 2048) -> float:
+    a, b = torch.randn(side, side), torch.randn(side, side)
+    return 2 * side**3 / best_time(lambda: torch.mm(a, b), seconds) / 1e9  # type: ignore[arg-type, return-value]
