@@ -34,5 +34,5 @@ clean:
 
 .venv/dev: .venv/pip pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[dev,compare]'
+	$(BIN)/pip install --quiet --editable '.[agent,export,compare,dev]'
 	touch $@

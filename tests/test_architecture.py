@@ -6,7 +6,7 @@ from pathlib import Path
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
-ORDER = ["errors", "kernel", "world", "teacher", "env", "cli"]
+ORDER = ["errors", "kernel", "world", "teacher", "env", "agent", "cli"]
 
 
 def imports(path: Path) -> set[str]:
@@ -30,3 +30,11 @@ def test_imports_go_one_way() -> None:
         part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         later = {name for name in imports(path) if ORDER.index(name) > ORDER.index(part)}
         assert not later, f"{path.relative_to(SOURCE)} imports {later}, which stand after {part}"
+
+
+def test_the_agent_knows_neither_world_nor_teacher() -> None:
+    """Or ground truth could leak into it."""
+    files = list((SOURCE / "agent").glob("*.py"))
+    assert len(files) > 8
+    for path in files:
+        assert imports(path) <= {"agent", "errors"}, path.name

@@ -1,5 +1,6 @@
 """The command line as its users meet it: what it prints, and how it refuses bad input."""
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,24 @@ def test_description_is_the_session() -> None:
     described = describe(teacher, session)
     assert len(described["objects"]) == (session.state.objects >= 0).sum()
     assert len(oracle_actions(teacher, session)) >= 1
+
+
+def test_models(capsys: Capture) -> None:
+    listed = {row["method"]: row for row in json.loads(run(capsys, "models", "--json"))}
+    assert list(listed) == ["ours", "ca", "san", "vl", "ce", "nava"]
+    assert listed["nava"]["answers"] == "no"
+    assert all(row["parameters"] > 10**6 for row in listed.values())
+    assert "StackedAttentionNet" in run(capsys, "models")
+
+
+@pytest.mark.slow
+def test_bench_agent(capsys: Capture) -> None:
+    measured = json.loads(run(capsys, "bench", "agent", "--seconds", "0.01", "--json"))
+    assert measured["update_speedup"] == pytest.approx(measured["update_plain_ms"] / measured["update_ms"])
+    assert 0 < measured["update_share_of_matmul"] < 1
+
+
+def test_a_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else find(name))
+    assert "pip install 'groundling[agent]'" in refusal(capsys, "models")

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import mlp
+from groundling.agent.heads import Policy, mlp
 from groundling.agent.language import ChannelMask, RecurrentReader, Words, average
 from groundling.agent.model import GroundedModel, Model
 from groundling.agent.perception import Cube
@@ -34,12 +34,12 @@ class ContextualAttention(GroundedModel):
     """CA: the sentence becomes a 3 x 3 filter, whose convolution with h is the attention map."""
 
     attends_with = "a 3 x 3 filter made of the whole sentence"
-    UNITS = 512
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
-        self.reader = SentenceReader(config, self.UNITS)
-        self.filter = nn.Linear(self.UNITS, 9 * config.depth)
+        units = 4 * config.units  # 512 in the paper
+        self.reader = SentenceReader(config, units)
+        self.filter = nn.Linear(units, 9 * config.depth)
         # Score k of a place counts for the place that has it as its k-th neighbour.
         self.register_buffer("neighbours", torch.eye(9).reshape(1, 9, 3, 3), persistent=False)
 
@@ -56,12 +56,11 @@ class StackedAttentionNet(GroundedModel):
     """SAN: two layers of attention, each asking anew with what the one before found (Yang et al., 2016)."""
 
     attends_with = "two layers of stacked attention"
-    UNITS = 256
     LAYERS = 2
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
-        units = self.UNITS
+        units = 2 * config.units  # 256 in the paper
         self.reader = SentenceReader(config, units)
         self.image = nn.Linear(config.depth, units)
         self.by_image = nn.ModuleList(nn.Linear(units, units, bias=False) for _ in range(self.LAYERS))
@@ -82,11 +81,9 @@ class StackedAttentionNet(GroundedModel):
 class WholeImageModel(Model):
     """A model with no attention: the whole picture, through overlapping convolutions, becomes one vector."""
 
-    UNITS = 512
-
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
-        units, pixels = self.UNITS, config.view * config.cell
+        units, pixels = 4 * config.units, config.view * config.cell  # 512 units in the paper
         self.words = Words(config)
         self.cnn = nn.Sequential(
             nn.Conv2d(3, 64, 3, stride=2),
@@ -105,7 +102,7 @@ class WholeImageModel(Model):
         self.rnn = nn.LSTM(config.depth, units, batch_first=True)
         self.to_move = nn.Sequential(*mlp(self.joint(config), units, units, units))
         self.to_answer = nn.Sequential(*mlp(self.joint(config), units, units, units))
-        self.action = nn.Linear(units, config.actions)
+        self.action = Policy(units, config.actions)
         self.critic = nn.Linear(units, 1)
         self.word = nn.Linear(units, config.words)
 
@@ -141,7 +138,7 @@ class VisLSTM(WholeImageModel):
     """VL: the picture is the first word of the sentence (Ren et al., 2015)."""
 
     def joint(self, config: AgentConfig) -> int:
-        return self.UNITS
+        return 4 * config.units
 
     def mix(self, seen: Tensor, sentences: Tensor) -> Tensor:
         inputs = torch.cat([seen[:, None], self.words.padded()[sentences]], dim=1)
@@ -152,7 +149,7 @@ class ConcatEmbed(WholeImageModel):
     """CE: picture and sentence are put side by side (Mao et al., 2015)."""
 
     def joint(self, config: AgentConfig) -> int:
-        return self.UNITS + config.depth
+        return 4 * config.units + config.depth
 
     def mix(self, seen: Tensor, sentences: Tensor) -> Tensor:
         lengths = (sentences != self.config.pad).sum(1).clamp(min=1)

@@ -78,12 +78,14 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
         model = build(AgentConfig.of(record["config"]))
     except (InputError, TypeError) as error:
         raise InputError(f"checkpoint {path}: its config cannot be built ({error})") from error
-    _check(path, {k: tuple(v.shape) for k, v in tensors.items()}, {k: tuple(v.shape) for k, v in model.state_dict().items()})
+    _check(
+        path,
+        {k: tuple(v.shape) for k, v in tensors.items()},
+        {k: tuple(v.shape) for k, v in model.state_dict().items()},
+    )
     model.load_state_dict(tensors)
     words: Sequence[str] = record["lexicon"]
-    return Checkpoint(
-        model.to(device).eval(), tuple(words), record["icons"], record["split"], record["provenance"]
-    )
+    return Checkpoint(model.to(device).eval(), tuple(words), record["icons"], record["split"], record["provenance"])
 
 
 def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:

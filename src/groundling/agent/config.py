@@ -6,7 +6,7 @@ from typing import Any, Self
 from groundling.errors import InputError, nearest
 
 PLANNERS = ("mlp", "value_iteration")
-INITS = ("paper", "fan_in")
+INITS = ("paper", "he")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class AgentConfig:
     temperature: float | None = None
     """Scales the cosines of the word attention; learnt from this start. None: the paper's plain softmax."""
     init: str = "paper"
-    """`paper`: normal with deviation 1 / sqrt(parameters of the layer); `fan_in`: PyTorch's own."""
+    """`paper`: normal with deviation 1 / sqrt(parameters of the layer); `he`: deviation sqrt(2 / inputs)."""
 
     def __post_init__(self) -> None:
         for name, choices in (("planner", PLANNERS), ("init", INITS)):

@@ -10,7 +10,7 @@ from groundling.errors import InputError
 
 
 def export_onnx(agent: torch.nn.Module, path: str | Path, words: int = 13) -> None:
-    """Write `images [B, H, W, 3] uint8, commands, questions [B, words] int64 -> action_logits, value, answer_scores`."""
+    """Write `images [B, H, W, 3] uint8, commands, questions [B, words] -> action_logits, value, answer_scores`"""
     if not isinstance(agent, Agent) or not agent.answers:
         raise InputError(f"export: {type(agent).__name__} cannot be exported, only the agent of method `ours` can")
     config = agent.config

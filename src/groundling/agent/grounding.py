@@ -56,7 +56,7 @@ def transform(a: Tensor, b: Tensor) -> Tensor:
     full = 2 * side  # 2 side - 1 is enough; even sizes transform faster
     maps = torch.stack([a, b]).reshape(2, batch, side, side)
     spectra = torch.fft.rfft2(maps, s=(full, full))
-    product = torch.fft.irfft2(spectra[0] * spectra[1], s=(full, full))
+    product: Tensor = torch.fft.irfft2(spectra[0] * spectra[1], s=(full, full))
     start = side // 2
     return product[:, start : start + side, start : start + side].reshape(batch, places)
 
@@ -68,7 +68,7 @@ def ground(program: Program, cube: Cube) -> Grounding:
     """
     detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
     y = centre(len(detections), detections)  # y^0
-    maps = []
+    maps: list[Tensor] = []
     for detected, rho in zip(detections.unbind(1), program.gates[..., None].unbind(1), strict=True):
         x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 changes nothing
         y = rho * x_loc + (1 - rho) * y  # y^i

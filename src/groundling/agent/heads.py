@@ -1,5 +1,6 @@
 """M_A and A: from x_loc and the terrain to an action and a value. No language comes through but x_loc."""
 
+import itertools
 from typing import NamedTuple
 
 import torch
@@ -18,6 +19,14 @@ class Decision(NamedTuple):
     """v [B]"""
     value_map: Tensor | None
     """[B, N]: how good it is to be where, for planners that know"""
+
+
+class Policy(nn.Linear):
+    """The layer before the softmax over actions; it starts small, so that a young agent tries everything."""
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.weight, 0, 0.01)
+        nn.init.zeros_(self.bias)
 
 
 class Terrain(nn.Module):
@@ -46,7 +55,7 @@ class MLPPlanner(nn.Module):
             nn.Flatten(),
             *mlp(4 * config.places, 512, 512, 512),
         )
-        self.action = nn.Sequential(*mlp(512, 512), nn.Linear(512, config.actions))
+        self.action = nn.Sequential(*mlp(512, 512), Policy(512, config.actions))
         self.critic = nn.Sequential(*mlp(512, 512), nn.Linear(512, 1))
 
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
@@ -74,7 +83,7 @@ class ValueIterationPlanner(nn.Module):
         )  # per place: what each kind of move into it brings, and what it is worth at first
         self.spread = nn.Conv2d(1, self.MOVES, 3, padding=1, bias=False)
         around = 9 * (1 + 2)
-        self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), nn.Linear(64, config.actions))
+        self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), Policy(64, config.actions))
         self.critic = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), nn.Linear(64, 1))
         with torch.no_grad():  # values spread a little from the neighbours at first, or deep sweeps would explode
             self.spread.weight.normal_(0.1, 0.02)
@@ -97,6 +106,6 @@ def planner(config: AgentConfig) -> MLPPlanner | ValueIterationPlanner:
 def mlp(*sizes: int) -> list[nn.Module]:
     """Layers with ReLU behind each."""
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     return layers

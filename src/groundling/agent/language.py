@@ -44,18 +44,18 @@ class RecurrentReader(nn.Module):
         Padding leaves a state as it was, so the last state is the one behind the last real word of each direction.
         """
         tokens = tokens[:, : _longest(tokens, pad)]
-        length = tokens.shape[1]
         product = table @ self.weight_in + self.bias_in  # [directions, words + 1, 3 units]
-        inputs = torch.stack([product[d][tokens if d == 0 else tokens.flip(1)] for d in range(self.directions)])
-        real = torch.stack([tokens != pad, (tokens != pad).flip(1)])[: self.directions, :, :, None]  # [d, S, L, 1]
+        ways = (tokens, tokens.flip(1))[: self.directions]
+        inputs = torch.stack([F.embedding(way, part) for way, part in zip(ways, product.unbind(), strict=True)])
+        real = torch.stack([way != pad for way in ways])[..., None]  # [d, S, L, 1]
         state = inputs.new_zeros(self.directions, len(tokens), self.weight_state.shape[1])
         states = []
-        for position in range(length):
-            state = torch.where(real[:, :, position], self._step(inputs[:, :, position], state), state)
+        for word, is_word in zip(inputs.unbind(2), real.unbind(2), strict=True):
+            state = torch.where(is_word, self._step(word, state), state)
             states.append(state)
         run = torch.stack(states, dim=2)  # [d, S, L, units]
-        aligned = torch.cat([run[0], *(run[d].flip(1) for d in range(1, self.directions))], dim=-1)
-        return aligned, torch.cat(list(state), dim=-1)
+        forward, *backward = run.unbind()
+        return torch.cat([forward, *(way.flip(1) for way in backward)], dim=-1), torch.cat(state.unbind(), dim=-1)
 
     def _step(self, inputs: Tensor, state: Tensor) -> Tensor:
         """GRU: [d, S, 3 units], [d, S, units] -> [d, S, units]"""
@@ -80,7 +80,9 @@ class Interpreter(nn.Module):
         self.state = nn.GRUCell(units, units)
         self.gate = nn.Linear(units, 1)
         self.mask = ChannelMask(2 * units, units, config.depth) if masks else None
-        self.log_temperature = None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
+        self.log_temperature = (
+            None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
+        )
 
     def forward(self, words: Words, tokens: Tensor) -> Program:
         """tokens [S, L] -> the program of each sentence"""
@@ -102,9 +104,11 @@ class Interpreter(nn.Module):
         o = torch.stack(attention, 1)
         return Program(
             attention=o,
-            words=o @ table[tokens],  # s^i = sum_l o^i_l w_l
+            words=count(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
             gates=torch.stack(gates, 1),
-            x_feat=torch.ones_like(table[tokens[:, 0]]) if self.mask is None else self.mask(average(states, real)),
+            x_feat=table.new_ones(len(tokens), table.shape[1])
+            if self.mask is None
+            else self.mask(average(states, real)),
         )
 
 
@@ -118,6 +122,12 @@ class ChannelMask(nn.Module):
     def forward(self, state: Tensor) -> Tensor:
         masked: Tensor = self.mlp(state)
         return masked
+
+
+def count(attention: Tensor, tokens: Tensor, words: int) -> Tensor:
+    """The attention that each word of the lexicon gets: [S, I, L], [S, L] -> [S, I, words]"""
+    where = tokens[:, None].expand_as(attention)
+    return attention.new_zeros(*attention.shape[:2], words).scatter_add(2, where, attention)
 
 
 def average(states: Tensor, real: Tensor) -> Tensor:

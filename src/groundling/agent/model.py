@@ -57,7 +57,7 @@ class Model(nn.Module, ABC):
         """Questions [B, L] -> a score for each word [B, words]"""
 
     def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
-        """Commands and questions [B, L] on the same pictures. A question of padding alone is silence: ignore its row."""
+        """Commands and questions [B, L] on the same pictures. A row of padding alone is silence: ignore its answer."""
         seen = self.perceive(view)
         scores = self.answer(seen, questions) if questions is not None and self.answers else None
         return Output(*self.navigate(seen, commands), scores)

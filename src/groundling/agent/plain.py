@@ -34,9 +34,11 @@ class PlainAgent(nn.Module):
     def cube(self, images: Tensor) -> Tensor:
         """h [B, N, D]: the CNN over the whole picture, and the parametric cube beside it."""
         perception = self.agent.perception
-        features = perception.cnn(images.permute(0, 3, 1, 2).to(perception.places.dtype) / 255)  # [B, D/2, rows, columns]
+        features = perception.cnn(
+            images.permute(0, 3, 1, 2).to(perception.places.dtype) / 255
+        )  # [B, D/2, rows, columns]
         features = features.flatten(2).transpose(1, 2)
-        return torch.cat([features, perception.places.expand(len(images), -1, -1)], dim=2)
+        return torch.cat([features, perception.places.expand(images.shape[0], -1, -1)], dim=2)
 
     def attend(self, h: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """x_loc [B, N] and x_feat [B, D], Eqs. 6, 7 and 8 one after the other"""
@@ -48,7 +50,7 @@ class PlainAgent(nn.Module):
         p = torch.tanh(reader.sentence(last))
         temperature = 1.0 if reader.log_temperature is None else reader.log_temperature.exp()
         places = h.shape[1]
-        y = F.one_hot(torch.full((len(h),), places // 2, device=h.device), places).to(h.dtype)
+        y = F.one_hot(torch.full((h.shape[0],), places // 2, device=h.device), places).to(h.dtype)
         x_loc = y
         for _ in range(reader.steps):
             cosine = (p[:, None] * w_bar).sum(2) / (p.norm(dim=1)[:, None] * w_bar.norm(dim=2)).clamp(min=1e-8)
@@ -68,7 +70,7 @@ class PlainAgent(nn.Module):
         both, lasts = [], []
         for d, positions in enumerate((range(w.shape[1]), reversed(range(w.shape[1])))):
             inputs = w @ rnn.weight_in[d] + rnn.bias_in[d]
-            state = inputs.new_zeros(len(w), rnn.weight_state.shape[1])
+            state = inputs.new_zeros(w.shape[0], rnn.weight_state.shape[1])
             states = [state] * w.shape[1]
             for position in positions:
                 a, b, c = inputs[:, position].chunk(3, dim=1)

@@ -5,7 +5,7 @@ from torch import nn
 
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import ValueIterationPlanner
+from groundling.agent.heads import Policy, ValueIterationPlanner
 from groundling.agent.language import Words
 from groundling.agent.model import Agent, Model, NavAlone
 from groundling.errors import InputError, nearest
@@ -27,8 +27,8 @@ def build(config: AgentConfig) -> Model:
         known = ", ".join(MODELS)
         raise InputError(f"unknown method {config.method!r}{nearest(config.method, MODELS)}; there are {known}")
     model = MODELS[config.method](config)
-    if config.init == "paper":
-        initialise_as_the_paper(model)
+    initialise = initialise_as_the_paper if config.init == "paper" else initialise_as_he
+    initialise(model)
     return model
 
 
@@ -46,3 +46,14 @@ def initialise_as_the_paper(model: nn.Module) -> None:
         p.normal_(0, count**-0.5)
     for child in model.children():
         initialise_as_the_paper(child)
+
+
+@torch.no_grad()
+def initialise_as_he(model: nn.Module) -> None:
+    """Deviation sqrt(2 / inputs), which keeps signals alive through layers of ReLU (He et al., 2015)."""
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear) and not isinstance(layer, Policy) and layer.bias is not None:
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            layer.bias.zero_()
+        elif isinstance(layer, nn.LSTM):  # it starts by remembering: the forget gates are open
+            layer.get_parameter("bias_ih_l0")[layer.hidden_size : 2 * layer.hidden_size] = 1

@@ -1,7 +1,7 @@
 """What a model sees, with each distinct cell kept once (an equality, not an approximation).
 
-The paper's CNN has stride = kernel in every layer, so each 12 x 12 cell is seen alone; and a batch of pictures holds few
-distinct cells. A view is the pictures of those, and which of them stands where.
+The paper's CNN has stride = kernel in every layer, so each 12 x 12 cell is seen alone; and a batch of pictures holds
+few distinct cells. A view is the pictures of those, and which of them stands where.
 """
 
 from typing import NamedTuple
@@ -66,9 +66,11 @@ def _distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
     Rows are sorted by a hash, because comparing whole rows is slow; then each is compared with its kind's first, and if
     a hash ever put two different rows together, whole rows are compared after all.
     """
+    bytes_whole = rows.dtype == torch.uint8 and rows.shape[1] % 8 == 0
+    numbers = rows.contiguous().view(torch.int64) if bytes_whole else rows.long()  # eight pixels' bytes are one number
     generator = torch.Generator().manual_seed(0)
-    weights = torch.randint(-(1 << 62), 1 << 62, (rows.shape[1],), generator=generator).to(rows.device)
-    hashes = (rows.long() * weights).sum(1)
+    weights = torch.randint(-(1 << 62), 1 << 62, (numbers.shape[1],), generator=generator).to(rows.device)
+    hashes = (numbers * weights).sum(1)
     kinds, which = torch.unique(hashes, return_inverse=True)
     first = _firsts(which, len(kinds))
     if not torch.equal(rows, rows[first][which]):

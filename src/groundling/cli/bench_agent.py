@@ -40,7 +40,9 @@ class Minibatch:
         self.table = torch.from_numpy(pictures)
         self.cells = torch.from_numpy(every)
         self.images = torch.from_numpy(draw(every, pictures))
-        self.commands, self.questions = (torch.from_numpy(np.concatenate(part)).long() for part in (commands, questions))
+        self.commands, self.questions = (
+            torch.from_numpy(np.concatenate(part)).long() for part in (commands, questions)
+        )
         self.answers = torch.from_numpy(np.concatenate(answers)).long()
         self.actions = torch.from_numpy(rng.integers(0, 4, ENVS * STEPS))
         self.returns = torch.from_numpy(rng.normal(size=ENVS * STEPS)).float()
@@ -57,7 +59,7 @@ class Minibatch:
 def measure(seconds: float, planner: str) -> dict[str, Any]:
     """Times of parts and their ratios, ours beside the plain implementation with the same weights."""
     batch = Minibatch()
-    agent = build(AgentConfig(planner=planner, temperature=5.0, init="fan_in"))
+    agent = build(AgentConfig(planner=planner, temperature=5.0, init="he"))
     assert isinstance(agent, Agent)
     plain = PlainAgent(agent)
     optimiser = torch.optim.Adam(agent.parameters())
@@ -107,7 +109,8 @@ def measure(seconds: float, planner: str) -> dict[str, Any]:
 def best_time(run: Callable[[], None], seconds: float) -> float:
     """The shortest of several runs, in seconds, after one to warm up."""
     run()
-    times, start = [], time.perf_counter()
+    times: list[float] = []
+    start = time.perf_counter()
     while len(times) < 3 or time.perf_counter() - start < seconds:
         before = time.perf_counter()
         run()
@@ -117,4 +120,4 @@ def best_time(run: Callable[[], None], seconds: float) -> float:
 
 def _matmul_gflops(seconds: float, side: int = 2048) -> float:
     a, b = torch.randn(side, side), torch.randn(side, side)
-    return 2 * side**3 / best_time(lambda: torch.mm(a, b), seconds) / 1e9  # type: ignore[arg-type, return-value]
+    return 2 * side**3 / best_time(lambda: torch.mm(a, b), seconds) / 1e9  # type: ignore[arg-type]

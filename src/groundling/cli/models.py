@@ -23,4 +23,6 @@ def models(as_json: Json = False) -> None:
         )
     if as_json:
         return print_json(rows)
-    print_table("Models", ("method", "class", "parameters", "attends with", "answers"), [[*row.values()] for row in rows])
+    print_table(
+        "Models", ("method", "class", "parameters", "attends with", "answers"), [[*row.values()] for row in rows]
+    )

@@ -1,0 +1,290 @@
+"""The agent against its plain twin, and the identities that its equations must satisfy."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from groundling.agent import MODELS, AgentConfig, View, build
+from groundling.agent.export import export_onnx
+from groundling.agent.grounding import Program, centre, ground, transform
+from groundling.agent.model import Agent
+from groundling.agent.perception import Cube
+from groundling.agent.plain import PlainAgent
+from groundling.agent.view import distinct_rows
+from groundling.errors import InputError
+from groundling.teacher.session import Teacher
+from groundling.world.catalog import CELL_PIXELS
+from groundling.world.view import draw, view_cells
+
+PAD = 185
+
+
+def agent(**changes: object) -> Agent:
+    torch.manual_seed(0)
+    model = build(AgentConfig.of({"init": "he", **changes}))
+    assert isinstance(model, Agent)
+    torch.nn.init.normal_(model.perception.places)  # it starts at zero, where much could hide
+    return model
+
+
+def sentences(batch: int, seed: int = 0) -> Tensor:
+    """Random words, of lengths 1 to 13."""
+    rng = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(0, PAD, (batch, 13), generator=rng)
+    lengths = torch.randint(1, 14, (batch, 1), generator=rng)
+    return torch.where(torch.arange(13) < lengths, tokens, PAD)
+
+
+def noise(batch: int) -> Tensor:
+    return torch.randint(0, 256, (batch, 156, 156, 3), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
+
+
+def real_sessions(batch: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Images, their cells, the table of cells, commands and questions."""
+    teacher = Teacher()
+    session = teacher.begin(0, np.arange(batch))
+    cells, pictures = view_cells(session.state), teacher.catalog.pictures[CELL_PIXELS]
+    said = (torch.from_numpy(speech.tokens).long() for speech in (session.command, session.question))
+    images = torch.from_numpy(draw(cells, pictures))
+    return images, torch.from_numpy(cells), torch.from_numpy(pictures), *said  # type: ignore[return-value]
+
+
+def gradients(model: Agent, outputs: tuple[Tensor | None, ...]) -> dict[str, Tensor]:
+    model.zero_grad()
+    weighted = [
+        (out * torch.linspace(-1, 1, out.numel()).reshape(out.shape)).sum() for out in outputs if out is not None
+    ]
+    torch.stack(weighted).sum().backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def assert_close(a: Tensor, b: Tensor, name: str = "") -> None:
+    """To 1e-4, relative to the largest value."""
+    assert (a - b).abs().max() <= 1e-4 * b.abs().max(), name
+
+
+@pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
+@pytest.mark.parametrize("temperature", [None, 5.0])
+@pytest.mark.parametrize("pictures", ["noise", "sessions"])
+def test_equals_the_plain_twin(planner: str, temperature: float | None, pictures: str) -> None:
+    """Features, attention, answers, action logits, values and all gradients."""
+    model = agent(planner=planner, temperature=temperature)
+    plain = PlainAgent(model)
+    images = noise(6) if pictures == "noise" else real_sessions(6)[0]
+    commands, questions = sentences(6, 1), sentences(6, 2)
+    view = View.of_images(images)
+
+    cube, h = model.perceive(view), plain.cube(images)
+    assert_close(torch.cat([cube.features[cube.cells], cube.places.expand(6, -1, -1)], 2), h, "features")
+    x_loc, x_feat = model.attend(cube, commands)
+    plain_x_loc, plain_x_feat = plain.attend(h, commands)
+    assert_close(x_loc, plain_x_loc, "x_loc")
+    assert_close(x_feat, plain_x_feat, "x_feat")
+
+    ours, plainly = model(view, commands, questions), plain(images, commands, questions)
+    ours_gradients = gradients(model, ours)
+    plain_gradients = gradients(model, plainly)
+    for name, a, b in zip(ours._fields, ours, plainly, strict=True):
+        assert_close(a, b, name)
+    assert ours_gradients.keys() == plain_gradients.keys() == dict(model.named_parameters()).keys()
+    for name, gradient in ours_gradients.items():
+        assert_close(gradient, plain_gradients[name], name)
+
+
+def test_one_code_path_for_images_and_cells() -> None:
+    model = agent()
+    images, cells, table, commands, questions = real_sessions(32)
+    from_images, from_cells = View.of_images(images), View.of_cells(cells, table)
+    assert len(from_images.pictures) == len(from_cells.pictures) < 150
+    assert torch.equal(from_images.pictures[from_images.cells], from_cells.pictures[from_cells.cells])
+    assert torch.equal((from_cells.images() * 255).round().byte().permute(0, 2, 3, 1), images)
+    for a, b in zip(model(from_images, commands, questions), model(from_cells, commands, questions), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+def test_batched_forward_is_the_parts_one_by_one() -> None:
+    model = agent()
+    images, _, _, commands, questions = real_sessions(8)
+    output = model(View.of_images(images), commands, questions)
+    seen = model.perceive(View.of_images(images))
+    logits, value = model.navigate(seen, commands)
+    torch.testing.assert_close(output.action_logits, logits)
+    torch.testing.assert_close(output.value, value)
+    assert output.answer_scores is not None
+    torch.testing.assert_close(output.answer_scores, model.answer(seen, questions))
+
+
+def a_cube(batch: int = 2, side: int = 5) -> Cube:
+    return Cube(torch.randn(7, 8), torch.randn(side * side, 8), torch.randint(0, 7, (batch, side * side)))
+
+
+def a_program(batch: int = 2, gates: float = 0.5) -> Program:
+    attention = torch.full((batch, 3, 4), 0.25)
+    return Program(attention, torch.randn(batch, 3, 16), torch.full((batch, 3), gates), torch.ones(batch, 16))
+
+
+def test_gates_at_zero_leave_the_map_one_hot() -> None:
+    """y stays y^0, so each step's map is the detection of its own word alone."""
+    grounding = ground(a_program(gates=0.0), a_cube())
+    torch.testing.assert_close(grounding.x_loc_steps, grounding.detections, atol=1e-6, rtol=1e-5)
+
+
+def test_the_centre_is_the_identity_of_the_transform() -> None:
+    maps = torch.rand(3, 49)
+    y0 = centre(3, maps)
+    assert y0.sum() == 3
+    assert y0[0, 24] == 1
+    torch.testing.assert_close(transform(maps, y0), maps, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(transform(y0, maps), maps, atol=1e-6, rtol=1e-5)
+
+
+def test_northwest_of_moves_the_mass_one_cell_up_and_left() -> None:
+    there = torch.zeros(1, 7, 7)
+    there[0, 4, 5] = 1  # an object
+    northwest = torch.zeros(1, 7, 7)
+    northwest[0, 2, 2] = 1  # up and left of the centre (3, 3)
+    moved = transform(northwest.reshape(1, 49), there.reshape(1, 49)).reshape(7, 7)
+    expected = torch.zeros(7, 7)
+    expected[3, 4] = 1
+    torch.testing.assert_close(moved, expected, atol=1e-6, rtol=0)
+    # what is moved over the edge is gone, and does not come in on the other side
+    corner = torch.zeros(1, 7, 7)
+    corner[0, 0, 0] = 1
+    assert transform(northwest.reshape(1, 49), corner.reshape(1, 49)).abs().max() < 1e-6
+
+
+def test_transform_is_the_convolution_sum() -> None:
+    a, b = torch.rand(5, 5), torch.rand(5, 5)
+    expected = torch.zeros(5, 5)
+    for row in range(5):
+        for column in range(5):
+            for i in range(5):
+                for j in range(5):
+                    r, c = row - (i - 2), column - (j - 2)
+                    if 0 <= r < 5 and 0 <= c < 5:
+                        expected[row, column] += a[r, c] * b[i, j]
+    torch.testing.assert_close(transform(a.reshape(1, 25), b.reshape(1, 25)).reshape(5, 5), expected)
+
+
+def test_scores_are_linear_in_u() -> None:
+    cube = a_cube()
+    u, v = torch.randn(2, 3, 16), torch.randn(2, 3, 16)
+    torch.testing.assert_close(cube.detect(2 * u - v), 2 * cube.detect(u) - cube.detect(v), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", list(MODELS))
+def test_permuting_the_batch_and_padding(method: str) -> None:
+    """Permuted pictures and sentences give permuted outputs; more padding changes nothing."""
+    torch.manual_seed(0)
+    model = build(AgentConfig(method=method, init="he"))
+    images, commands, questions = noise(5), sentences(5, 3), sentences(5, 4)
+    output = model(View.of_images(images), commands, questions)
+    order = torch.tensor([3, 0, 4, 1, 2])
+    permuted = model(View.of_images(images[order]), commands[order], questions[order])
+    more = torch.full((5, 4), PAD)
+    padded = model(View.of_images(images), torch.cat([commands, more], 1), torch.cat([questions, more], 1))
+    for a, b, c in zip(output, permuted, padded, strict=True):
+        if a is not None:
+            torch.testing.assert_close(a[order], b, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(a, c, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", list(MODELS))
+@pytest.mark.parametrize("init", ["paper", "he"])
+def test_shapes_and_gradients(method: str, init: str) -> None:
+    torch.manual_seed(0)
+    model = build(AgentConfig(method=method, init=init))
+    output = model(View.of_images(noise(4)), sentences(4, 1), sentences(4, 2))
+    assert output.action_logits.shape == (4, 4)
+    assert output.value.shape == (4,)
+    assert (output.answer_scores is None) == (method == "nava")
+    total = output.action_logits.square().sum() + output.value.sum()
+    if output.answer_scores is not None:
+        assert output.answer_scores.shape == (4, 185)
+        total = total + output.answer_scores.square().sum()
+    total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+
+
+def test_the_papers_initialisation() -> None:
+    torch.manual_seed(0)
+    model = build(AgentConfig())
+    assert isinstance(model, Agent)
+    assert not model.perception.places.any()
+    assert model.words.table.std().item() == pytest.approx(1, rel=0.02)
+    layer = model.perception.cnn[2]
+    weights = torch.cat([p.flatten() for p in layer.parameters()])
+    assert weights.std().item() == pytest.approx(weights.numel() ** -0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
+def test_explain(planner: str) -> None:
+    model = agent(planner=planner)
+    image, sentence = noise(1)[0].numpy(), [5, 120, 9, 184, PAD, PAD]
+    insides = model.explain(image, sentence)
+    shapes = {
+        "word_attention": (3, 4),
+        "attended_words": (3, 512),
+        "gates": (3,),
+        "detections": (3, 169),
+        "x_loc_steps": (3, 169),
+        "x_loc": (169,),
+        "x_feat": (512,),
+        "x_terr": (169,),
+        "action_probabilities": (4,),
+        "value": (),
+        "answer_scores": (185,),
+    }
+    if planner == "value_iteration":
+        shapes["value_map"] = (169,)
+    assert {name: array.shape for name, array in insides.items()} == shapes
+    np.testing.assert_allclose(insides["word_attention"].sum(1), 1, rtol=1e-5)
+    np.testing.assert_allclose(insides["x_loc_steps"][-1], insides["x_loc"])
+    np.testing.assert_allclose(insides["action_probabilities"].sum(), 1, rtol=1e-5)
+    assert set(build(AgentConfig(method="vl")).explain(image, sentence)) == {
+        "action_probabilities",
+        "value",
+        "answer_scores",
+    }
+
+
+def test_distinct_rows() -> None:
+    rows = torch.tensor([[1, 2], [3, 4], [1, 2], [0, 0]])
+    distinct, which = distinct_rows(rows)
+    assert len(distinct) == 3
+    assert torch.equal(distinct[which], rows)
+
+
+def test_bad_configs() -> None:
+    for changes, complaint in (
+        ({"planner": "magic"}, "planner 'magic'"),
+        ({"view": 4}, "view 4"),
+        ({"steps": 0}, "steps 0"),
+        ({"stepps": 3}, "unknown field 'stepps'.*did you mean 'steps'"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            AgentConfig.of(changes)
+    with pytest.raises(InputError, match="unknown method 'our', did you mean 'ours'"):
+        build(AgentConfig(method="our"))
+
+
+@pytest.mark.slow
+def test_onnx(tmp_path: Path) -> None:
+    """onnxruntime computes what the agent does, also for another batch size."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = agent(planner="value_iteration", temperature=5.0).eval()
+    export_onnx(model, tmp_path / "agent.onnx")
+    runtime = onnxruntime.InferenceSession(tmp_path / "agent.onnx")
+    images, _, _, commands, questions = real_sessions(7)
+    outputs = runtime.run(
+        None, {"images": images.numpy(), "commands": commands.numpy(), "questions": questions.numpy()}
+    )
+    for ours, theirs in zip(model(View.of_images(images), commands, questions), outputs, strict=True):
+        assert_close(torch.from_numpy(theirs), ours)
+    with pytest.raises(InputError, match="StackedAttentionNet cannot be exported"):
+        export_onnx(build(AgentConfig(method="san")), tmp_path / "san.onnx")
