@@ -17,6 +17,7 @@ test: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/groundling bench world
+	$(BIN)/groundling bench agent
 
 icons: .venv/dev
 	$(BIN)/python icons/build.py

@@ -1,7 +1,7 @@
 """A model of your own, trained on questions for half a minute.
 
 It attends in one go: the whole sentence becomes one vector, and x_loc is where that is detected. That is enough for
-"What color does the object in the east have?".
+"What color does the apple have?" and "What is the color of the object in the east?".
 
     python examples/own_model.py
 """
@@ -38,7 +38,7 @@ MODELS["one_look"] = OneLook
 def main(updates: int = 500) -> float:
     """The share of the last questions that it answered right."""
     torch.manual_seed(0)
-    teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2col",)))
+    teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2col", "rec_obj2col")))
     pictures = torch.from_numpy(teacher.catalog.pictures[12])
     model = build(AgentConfig(method="one_look", init="he"))
     optimiser = torch.optim.Adam(model.parameters(), 1e-3)

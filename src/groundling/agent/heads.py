@@ -34,7 +34,7 @@ class Terrain(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
-        self.f = nn.Parameter(torch.randn(config.depth) / config.depth**0.5)
+        self.f = nn.Parameter(torch.randn(config.depth))  # a detector like a word, and at first of the same size
 
     def forward(self, cube: Cube) -> Tensor:
         """[B, N]"""

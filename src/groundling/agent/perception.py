@@ -47,6 +47,7 @@ class Perception(nn.Module):
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
         c = config.channels
+        self.features = nn.Conv2d(c, c, 1)
         self.cnn = nn.Sequential(
             nn.Conv2d(3, 64, 3, stride=3),  # 12 x 12 -> 4 x 4
             nn.ReLU(),
@@ -54,11 +55,10 @@ class Perception(nn.Module):
             nn.ReLU(),
             nn.Conv2d(64, c, 2, stride=2),  # -> 1 x 1
             nn.ReLU(),
-            nn.Conv2d(c, c, 1),
-            nn.ReLU(),
         )
         self.places = nn.Parameter(torch.zeros(config.places, c))
 
     def forward(self, view: View) -> Cube:
         pictures = scaled(view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
-        return Cube(self.cnn(pictures).flatten(1), self.places, view.cells)
+        features = torch.relu(self.features(self.cnn(pictures)))
+        return Cube(features.flatten(1), self.places, view.cells)
