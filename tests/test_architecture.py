@@ -6,7 +6,7 @@ from pathlib import Path
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
-ORDER = ["errors", "kernel", "world", "teacher", "env", "agent", "cli"]
+ORDER = ["errors", "kernel", "world", "teacher", "env", "agent", "learn", "cli"]
 
 
 def imports(path: Path) -> set[str]:

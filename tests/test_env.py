@@ -231,10 +231,9 @@ def test_importing_the_env_imports_no_torch() -> None:
 
 @pytest.mark.slow
 def test_stable_baselines3_trains() -> None:
-    stable_baselines3 = pytest.importorskip("stable_baselines3")
-    model = stable_baselines3.PPO(
-        "MultiInputPolicy", gym.make("groundling/Nav-v0"), n_steps=500, batch_size=125, n_epochs=1, seed=0
-    )
+    from stable_baselines3 import PPO
+
+    model = PPO("MultiInputPolicy", gym.make("groundling/Nav-v0"), n_steps=500, batch_size=125, n_epochs=1, seed=0)
     before = {name: value.clone() for name, value in model.policy.state_dict().items()}
     model.learn(4000)
     assert model.num_timesteps == 4000

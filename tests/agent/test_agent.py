@@ -253,6 +253,15 @@ def test_explain(planner: str) -> None:
     }
 
 
+def test_bad_pictures() -> None:
+    with pytest.raises(InputError, match=r"images of shape \(2, 100, 156, 3\)"):
+        View.of_images(torch.zeros(2, 100, 156, 3, dtype=torch.uint8))
+    with pytest.raises(InputError, match=r"images of .* float32"):
+        View.of_images(torch.zeros(2, 156, 156, 3))
+    with pytest.raises(InputError, match="25 cells a picture: this model sees 169"):
+        agent().perceive(View.of_images(torch.zeros(2, 60, 60, 3, dtype=torch.uint8)))
+
+
 def test_distinct_rows() -> None:
     rows = torch.tensor([[1, 2], [3, 4], [1, 2], [0, 0]])
     distinct, which = distinct_rows(rows)
@@ -276,7 +285,8 @@ def test_bad_configs() -> None:
 @pytest.mark.slow
 def test_onnx(tmp_path: Path) -> None:
     """onnxruntime computes what the agent does, also for another batch size."""
-    onnxruntime = pytest.importorskip("onnxruntime")
+    import onnxruntime
+
     model = agent(planner="value_iteration", temperature=5.0).eval()
     export_onnx(model, tmp_path / "agent.onnx")
     runtime = onnxruntime.InferenceSession(tmp_path / "agent.onnx")

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.view import View, scaled
+from groundling.errors import InputError
 
 
 class Cube(NamedTuple):
@@ -59,6 +60,8 @@ class Perception(nn.Module):
         self.places = nn.Parameter(torch.zeros(config.places, c))
 
     def forward(self, view: View) -> Cube:
+        if view.cells.shape[1] != len(self.places):
+            raise InputError(f"{view.cells.shape[1]} cells a picture: this model sees {len(self.places)}")
         pictures = scaled(view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
         features = torch.relu(self.features(self.cnn(pictures)))
         return Cube(features.flatten(1), self.places, view.cells)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from groundling.errors import InputError
+
 
 class View(NamedTuple):
     """A batch of B pictures of N cells each, of which U are distinct."""
@@ -21,6 +23,12 @@ class View(NamedTuple):
     @classmethod
     def of_images(cls, images: Tensor, side: int = 12) -> "View":
         """From pixels [B, H, W, 3] uint8: cut into cells, and equal ones found by comparing pixels."""
+        whole = images.ndim == 4 and images.shape[3] == 3 and not any(n % side for n in images.shape[1:3])
+        if not whole or images.dtype != torch.uint8:
+            raise InputError(
+                f"images of shape {tuple(images.shape)} and {images.dtype}: they are uint8 [B, H, W, 3], H and W "
+                f"multiples of {side}"
+            )
         batch, height, width, _ = images.shape
         rows, columns = height // side, width // side
         cut = images.reshape(batch, rows, side, columns, side, 3).transpose(2, 3)

@@ -13,7 +13,7 @@ EASIEST_OBJECTS = 1
 EASIEST_WALLS = 0
 EASIEST_CLASSES = 12
 EASIEST_WORDS = 5
-"""Enough for the shortest templates of eleven types; the longer ones join in as sentences grow."""
+"""Enough for the shortest templates of eight types; the others join in as sentences grow."""
 
 
 class Difficulty(NamedTuple):

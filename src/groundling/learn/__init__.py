@@ -1,0 +1,1 @@
+"""How the agent learns: losses and returns as pure functions."""

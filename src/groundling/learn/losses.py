@@ -1,0 +1,52 @@
+"""Returns and losses as pure functions: each opens with a check of its shapes."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def advantages(
+    rewards: Tensor, values: Tensor, next_values: Tensor, terminated: Tensor, ended: Tensor, gamma: float, trace: float
+) -> Tensor:
+    """Generalised advantage estimation (Schulman et al., 2016), all arguments and the result [T, B].
+
+    `next_values` are those of the states that the actions led to, also where a session ended there: only `terminated`
+    zeroes them, because a session that is cut short still had a future. `ended` (terminated or truncated) stops the
+    trace, because what follows is another session.
+    """
+    _same_shape(rewards, values, next_values, terminated, ended)
+    deltas = rewards + gamma * next_values * ~terminated - values
+    result = torch.zeros_like(rewards)
+    running = torch.zeros_like(rewards[0])
+    for t in reversed(range(len(rewards))):
+        running = deltas[t] + gamma * trace * running * ~ended[t]
+        result[t] = running
+    return result
+
+
+def ppo_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    """The clipped surrogate (Schulman et al., 2017) of [B] actions, as a loss."""
+    _same_shape(log_prob, old_log_prob, advantage)
+    ratio = (log_prob - old_log_prob).exp()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+
+
+def entropy(logits: Tensor) -> Tensor:
+    """Mean entropy of the softmax of [B, actions]."""
+    log_prob = F.log_softmax(logits, dim=1)
+    return -(log_prob.exp() * log_prob).sum(1).mean()
+
+
+def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
+    """Cross entropy of scores [B, words] with the true answers [B]; -1 is no question and does not count."""
+    if scores.shape[0] != answers.shape[0]:
+        raise ValueError(f"{scores.shape[0]} scores for {answers.shape[0]} answers")
+    asked = answers >= 0
+    # A batch without a question has a loss of zero, not of 0 / 0.
+    return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
+
+
+def _same_shape(*tensors: Tensor) -> None:
+    shapes = {tuple(tensor.shape) for tensor in tensors}
+    if len(shapes) != 1:
+        raise ValueError(f"shapes differ: {sorted(shapes)}")
