@@ -141,13 +141,13 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int | np.integer) else seed
         if seeds is not None and len(seeds) != self.num_envs:
             raise InputError(f"{len(seeds)} seeds for {self.num_envs} envs: one for each is needed")
-        for i in np.flatnonzero(which):
-            new_seed = seeds[i] if seeds else None
-            self._seed[i], self._index[i] = (
-                (self._seed[i], self._index[i] + 1) if new_seed is None else (_natural("seed", new_seed), 0)
-            )
-            if "session" in options:
-                self._index[i] = _natural("session", options["session"])
+        new_seed, new_index = self._seed.copy(), self._index + 1
+        for i, given in enumerate(seeds or ()):
+            if given is not None:
+                new_seed[i], new_index[i] = _natural("seed", given), 0
+        if "session" in options:
+            new_index[:] = _natural("session", options["session"])
+        self._seed, self._index = np.where(which, new_seed, self._seed), np.where(which, new_index, self._index)
         self._begin(which)
         return self._observe(), self._info()
 
@@ -173,10 +173,10 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         mode = self.metadata["autoreset_mode"]
         if mode == AutoresetMode.DISABLED and over.any():
             raise gym.error.ResetNeeded(f"env {np.flatnonzero(over)[0]}: its session is over, reset it first")
-        chosen = np.asarray(actions, np.int64).reshape(self.action_space.shape)
-        moves = chosen[:, 0] if self.questions else chosen
+        chosen = np.asarray(actions, np.int64)
         if not self.action_space.contains(chosen):
             raise InputError(f"actions {actions!r}: they are not in {self.action_space}")
+        moves = chosen[:, 0] if self.questions else chosen
         self._session, (rewards, terminated, truncated) = self.teacher.step(before, moves, self.questions)
         asked = correct = np.zeros(self.num_envs, np.bool_)
         if self.questions:
@@ -216,11 +216,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         cells = view_cells(session.state)
         pixels = self.options.observation == "pixels"
         view = {"image": draw(cells, self.teacher.catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
-        said = (
-            {"command": session.command, "question": session.question}
-            if self.questions
-            else {"command": session.command}
-        )
+        said = {"command": session.command} | ({"question": session.question} if self.questions else {})
         return {**view, **{name: speech.tokens.astype(np.int64) for name, speech in said.items()}}
 
     def _info(self, which: Bools | None = None) -> Info:

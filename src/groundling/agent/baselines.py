@@ -115,7 +115,7 @@ class WholeImageModel(Model):
         raise NotImplementedError
 
     def perceive(self, view: View) -> Tensor:
-        projected: Tensor = self.project(self.cnn(view.images()))
+        projected: Tensor = self.project(self.cnn(self.config.scaled(view.images())))
         return projected
 
     def navigate(self, seen: Tensor, commands: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,9 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+import torch
+from torch import Tensor
+
 from groundling.errors import InputError, nearest
 
 PLANNERS = ("mlp", "value_iteration")
@@ -22,6 +25,10 @@ class AgentConfig:
     """Side of the view, in cells; the agent is in the centre."""
     cell: int = 12
     """Side of a cell, in pixels."""
+    pixel_zero: float = 0.0
+    """The pixel value that counts as nothing; a light floor's own, such as 240, lets objects stand out at once."""
+    pixel_unit: float = 255.0
+    """How much brighter a pixel must be to count as one."""
     channels: int = 256
     """Channels of the CNN's output, and as many of the parametric cube; D is the two together."""
     units: int = 128
@@ -46,8 +53,14 @@ class AgentConfig:
                 raise InputError(f"{name} {getattr(self, name)}: it is 1 or more")
         if self.view < 3 or self.view % 2 == 0:
             raise InputError(f"view {self.view}: it is odd, so that the agent has a centre, and 3 or more")
+        if not self.pixel_unit > 0:
+            raise InputError(f"pixel_unit {self.pixel_unit}: it is above 0")
         if self.cell != 12:
             raise InputError(f"cell {self.cell}: the CNN's strides of 3, 2 and 2 make one place of 12 pixels")
+
+    def scaled(self, pixels: Tensor) -> Tensor:
+        """Pixels 0 .. 255 as numbers for a CNN."""
+        return (pixels.to(torch.get_default_dtype()) - self.pixel_zero) / self.pixel_unit
 
     @property
     def places(self) -> int:

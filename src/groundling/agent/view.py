@@ -45,21 +45,16 @@ class View(NamedTuple):
         return cls(table[used], number[flat])
 
     def images(self) -> Tensor:
-        """Back to pixels, [B, 3, H, W] in 0 .. 1, for models that look at whole pictures."""
+        """Back to pixels, [B, 3, H, W] uint8, for models that look at whole pictures."""
         batch, places = self.cells.shape
         side = self.pictures.shape[1]
         rows = round(places**0.5)
         cut = self.pictures[self.cells].reshape(batch, rows, rows, side, side, 3)
-        return scaled(cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side))
+        return cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side)
 
     def select(self, rows: Tensor) -> "View":
         """Some pictures of the batch."""
         return View(self.pictures, self.cells[rows])
-
-
-def scaled(pixels: Tensor) -> Tensor:
-    """0 .. 255 -> 0 .. 1"""
-    return pixels.to(torch.get_default_dtype()) / 255
 
 
 def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:

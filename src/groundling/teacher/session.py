@@ -18,7 +18,7 @@ from groundling.teacher.grammar import SLOTS, TYPES, Grammar, Meaning, min_objec
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
 from groundling.teacher.speech import CHANCES, Rules, Speech, ask_all, begin_all, silence
 from groundling.teacher.splits import PHASES, Split
-from groundling.teacher.tasks import ANY, WITH_HELD_OUT, WITHOUT_HELD_OUT, Words
+from groundling.teacher.tasks import ANY, WITH_HELD_OUT, WITHOUT_HELD_OUT, Findings, Words, findings
 from groundling.world import simulation
 from groundling.world.catalog import Catalog
 from groundling.world.simulation import Bools, Outcome, State
@@ -201,7 +201,7 @@ class Teacher:
         question = silence(len(actions), self.lexicon.pad)
         if ask:
             goes_on = ~(outcome.terminated | outcome.truncated)
-            ask_all(session.seed, session.index, goes_on, state, question, self._rules)
+            ask_all(session.seed, session.index, goes_on, state, question, self._findings(), self._rules)
         return replace(session, state=state, question=question), outcome
 
     def renew(self, session: Session, which: Bools, index: NDArray[np.integer]) -> Session:
@@ -219,14 +219,16 @@ class Teacher:
         return new
 
     def _begin(self, session: Session, where: NDArray[np.intp]) -> None:
-        failed = begin_all(
-            session.seed, session.index, where, session.state, session.command, session.question, self._rules
-        )
+        arrays = session.state, session.command, session.question
+        failed = begin_all(session.seed, session.index, where, *arrays, self._findings(), self._rules)
         if failed >= 0:
             raise InputError(
                 f"session {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): no map "
                 "triggers a sentence that may be said; hold out less, or allow more objects"
             )
+
+    def _findings(self) -> Findings:
+        return findings(self.lessons.objects[1])
 
     def meaning(self, speech: Speech, b: int) -> Meaning | None:
         """What sentence `b` of a batch says, or None for silence."""

@@ -25,7 +25,6 @@ from groundling.teacher.tasks import (
     find_commands,
     find_empty,
     find_questions,
-    findings,
     look,
 )
 from groundling.world.maps import draw_map
@@ -91,22 +90,8 @@ def silence(batch: int, pad: int) -> Speech:
     )
 
 
-def begin_all(
-    seed: NDArray[np.int64],
-    index: NDArray[np.int64],
-    where: NDArray[np.intp],
-    state: State,
-    command: Speech,
-    question: Speech,
-    r: Rules,
-) -> int:
-    """Begin session `index[b]` for each b in `where`, into the arrays given. Return one that is impossible, or -1."""
-    f = findings(state.objects.shape[1])
-    return _begin_all(seed, index, where, state, command, question, f, r)
-
-
 @kernel
-def _begin_all(
+def begin_all(
     seed: NDArray[np.int64],
     index: NDArray[np.int64],
     where: NDArray[np.intp],
@@ -116,6 +101,7 @@ def _begin_all(
     f: Findings,
     r: Rules,
 ) -> int:
+    """Begin session `index[b]` for each b in `where`, into the arrays given. Return one that is impossible, or -1."""
     places = np.empty(r.size * r.size, np.int64)
     distance = np.empty(r.size * r.size, np.int16)
     queue = np.empty(r.size * r.size, np.int16)
@@ -243,15 +229,8 @@ def ask(
     question.answer[b] = say(question_key, words, type_, kind, question, b, f, r)
 
 
-def ask_all(
-    seed: NDArray[np.int64], index: NDArray[np.int64], goes_on: Bools, state: State, question: Speech, r: Rules
-) -> None:
-    """Ask in every session that goes on, into the arrays of `question`."""
-    _ask_all(seed, index, goes_on, state, question, findings(state.objects.shape[1]), r)
-
-
 @kernel
-def _ask_all(
+def ask_all(
     seed: NDArray[np.int64],
     index: NDArray[np.int64],
     goes_on: Bools,
@@ -260,6 +239,7 @@ def _ask_all(
     f: Findings,
     r: Rules,
 ) -> None:
+    """Ask in every session that goes on, into the arrays of `question`."""
     for b in range(len(index)):
         if goes_on[b]:
             level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
