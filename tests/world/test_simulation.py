@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
 from groundling.world.oracle import best_actions
 from groundling.world.simulation import ACTIONS, State, step
@@ -55,6 +56,13 @@ def test_actions_in_order() -> None:
 )
 def test_rewards(text: str, actions: list[int], expected: list[float], ended: str | None) -> None:
     assert rewards(world(text), actions) == (expected, ended)
+
+
+def test_bad_actions() -> None:
+    state = world("@.. ... ..X")
+    for actions in ([4], [-1], [0, 0], []):
+        with pytest.raises(InputError, match="actions"):
+            step(state, np.array(actions, np.int64), 28)
 
 
 def test_truncated_is_not_terminated() -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from groundling.errors import InputError
 from groundling.kernel import kernel
 from groundling.world.catalog import FIRST_ICON, WALL
 
@@ -51,6 +52,8 @@ class Outcome(NamedTuple):
 
 def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[State, Outcome]:
     """Every agent acts once, and is judged."""
+    if actions.shape != state.agent.shape or ((actions < 0) | (actions >= len(ACTIONS))).any():
+        raise InputError(f"actions {actions!r}: they are {len(state.agent)} numbers from 0 to {len(ACTIONS) - 1}")
     after = State(state.grid, state.objects, state.agent.copy(), state.target, state.step + np.int16(1))
     outcome = Outcome(
         np.empty(len(actions), np.float64), np.empty(len(actions), np.bool_), np.empty(len(actions), np.bool_)
