@@ -56,11 +56,10 @@ def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) 
     for b in range(batch):
         for row in range(rows):
             for y in range(side):
-                line = out[b, row * side + y]
                 for column in range(columns):
-                    picture = pictures[cells[b, row, column], y]
+                    cell = cells[b, row, column]
                     for i in range(words):
-                        line[column * words + i] = picture[i]
+                        out[b, row * side + y, column * words + i] = pictures[cell, y, i]
 
 
 def ansi(state: State, catalog: Catalog) -> list[str]:
