@@ -11,7 +11,7 @@ import numpy as np
 import resvg_py
 from PIL import Image, ImageDraw
 
-from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS, Pixels, flatten, read_properties, stack_cells
+from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS, Pixels, flatten, read_folder, stack_cells
 
 SOURCES = Path(__file__).parent
 DATA = SOURCES.parent / "src/groundling/world/data"
@@ -38,22 +38,20 @@ def sheet(cells: Pixels) -> Image.Image:
 
 
 def main() -> None:
-    files = sorted(read_properties(SOURCES), key=lambda f: (f.name, f.path))
-    goals = [f for f in files if f.kind == "goal"]
-    drawn = [*(f for f in files if f.kind == "block"), *(f for f in files if f.kind == "agent"), *goals]
-    sheets = {side: stack_cells([render(f.path, side) for f in drawn], side) for side in (CELL_PIXELS, PERSON_PIXELS)}
+    goals, drawn = read_folder(SOURCES)
+    sheets = {side: stack_cells([render(path, side) for path in drawn], side) for side in (CELL_PIXELS, PERSON_PIXELS)}
     seen: dict[bytes, str] = {}
-    for f, cell in zip(drawn, sheets[CELL_PIXELS][2:], strict=True):
-        if (twin := seen.setdefault(cell.tobytes(), f.path.name)) != f.path.name:
-            raise SystemExit(f"{f.path.name} and {twin} look the same at {CELL_PIXELS} pixels: redraw one")
+    for path, cell in zip(drawn, sheets[CELL_PIXELS][2:], strict=True):
+        if (twin := seen.setdefault(cell.tobytes(), path.name)) != path.name:
+            raise SystemExit(f"{path.name} and {twin} look the same at {CELL_PIXELS} pixels: redraw one")
     DATA.mkdir(exist_ok=True)
     for side, cells in sheets.items():
         sheet(cells).save(DATA / f"icons{side}.png", optimize=True)
-    entries = [{"class": f.name, "color": f.color} for f in goals]
+    entries = [{"class": goal.name, "color": goal.color} for goal in goals]
     (DATA / "icons.json").write_text("[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "\n]\n", "utf-8")
-    names = ["", "", *(f.path.stem for f in drawn)]
+    names = ["", "", *(path.stem for path in drawn)]
     picture(sheets, names).save(PICTURE, optimize=True)
-    print(f"{len(goals)} icons, {len({f.name for f in goals})} classes")
+    print(f"{len(goals)} icons, {len({goal.name for goal in goals})} classes")
 
 
 def picture(sheets: dict[int, Pixels], names: list[str]) -> Image.Image:

@@ -1,5 +1,6 @@
 """The icons: complete, all different, and a user's own in their place."""
 
+import pickle
 from collections import Counter
 from pathlib import Path
 
@@ -58,6 +59,8 @@ def test_users_icons(tmp_path: Path) -> None:
     assert own.pictures[CELL_PIXELS][WALL, 0, 0].tolist() == [60, 0, 0]
     assert own.pictures[PERSON_PIXELS][AGENT, 0, 0].tolist() == [40, 0, 0]
     assert own.hash != Catalog.default().hash
+    assert pickle.loads(pickle.dumps(own)).hash == own.hash
+    assert pickle.loads(pickle.dumps(Catalog.default())) is Catalog.default()
     assert [own.describe(cell) for cell in range(3, 7)] == ["agent", "red apple", "green apple", "unicorn"]
 
 
@@ -73,7 +76,7 @@ def edit(folder: Path, old: str, new: str) -> None:
         ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: there is no file"),
         ("apple_1.png red", "apple_1.png", "line 4: .* is not `path colour`"),
         ("goal/fruit/apple_1.png red", "", "gives no colour for goal/fruit/apple_1.png"),
-        ("agent/me.png na", "", "no picture in agent/"),
+        ("agent/me.png", "agents/me.png", "line 2: there is no file"),
     ],
 )
 def test_broken_properties(tmp_path: Path, old: str, new: str, complaint: str) -> None:
@@ -89,4 +92,8 @@ def test_broken_folder(tmp_path: Path) -> None:
     write_icons(tmp_path)
     (tmp_path / "goal" / "fruit" / "apple_1.png").write_bytes(b"not a picture")
     with pytest.raises(InputError, match=r"apple_1\.png: not a readable picture"):
+        Catalog.from_folder(tmp_path)
+    edit(tmp_path, "agent/me.png na", "")
+    (tmp_path / "agent" / "me.png").unlink()
+    with pytest.raises(InputError, match="no picture in agent/"):
         Catalog.from_folder(tmp_path)

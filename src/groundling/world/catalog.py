@@ -31,14 +31,12 @@ Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class IconFile:
-    """One line of `properties.txt` with the file it names."""
+class Goal:
+    """One icon of an object, as `properties.txt` lists it."""
 
     path: Path
-    kind: str
-    """`goal`, `agent` or `block`."""
     name: str
-    """The object class, for a goal."""
+    """The object's class."""
     color: int
     """Index into COLOR_NAMES, or NO_COLOR."""
 
@@ -71,21 +69,11 @@ class Catalog:
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Catalog":
         """A user's icons: `goal/<category>/<class>_<n>.jpg|png`, `agent/`, `block/` and `properties.txt`."""
-        files = sorted(read_properties(Path(folder)), key=lambda f: (f.name, f.path))
-        goals = [f for f in files if f.kind == "goal"]
-        special = {}
-        for kind in ("agent", "block"):
-            found = [f for f in files if f.kind == kind]
-            if not found:
-                raise InputError(f"icon folder {folder}: properties.txt lists no picture in {kind}/, and one is needed")
-            special[kind] = found[0]
-        if not goals:
-            raise InputError(f"icon folder {folder}: properties.txt lists no picture in goal/")
+        goals, drawn = read_folder(Path(folder))
         pictures = {
-            side: stack_cells([load_cell(f.path, side) for f in (special["block"], special["agent"], *goals)], side)
-            for side in (CELL_PIXELS, PERSON_PIXELS)
+            side: stack_cells([load_cell(path, side) for path in drawn], side) for side in (CELL_PIXELS, PERSON_PIXELS)
         }
-        return cls._of([(f.name, f.color) for f in goals], pictures)
+        return cls._of([(goal.name, goal.color) for goal in goals], pictures)
 
     @classmethod
     def _of(cls, icons: list[tuple[str, int]], pictures: dict[int, Pixels]) -> Self:
@@ -99,7 +87,9 @@ class Catalog:
 
     def __reduce__(self) -> Any:
         """Copies and pickles of the shipped icons are a reference to them, not five megabytes of pictures."""
-        return (Catalog.default, ()) if self is Catalog.default() else super().__reduce__()
+        if self is Catalog.default():
+            return Catalog.default, ()
+        return Catalog, (self.classes, self.icon_class, self.icon_color, self.pictures)
 
     @property
     def cells(self) -> int:
@@ -134,8 +124,22 @@ class Catalog:
         return name if color == NO_COLOR else f"{COLOR_NAMES[color]} {name}"
 
 
-def read_properties(folder: Path) -> Iterator[IconFile]:
-    """The icon files of a folder, as its `properties.txt` lists them. Fails where list and folder disagree."""
+def read_folder(folder: Path) -> tuple[list[Goal], list[Path]]:
+    """The icons of a folder, class by class, and the pictures to draw cells of: wall, agent, then the icons."""
+    goals = sorted(_read_properties(folder), key=lambda goal: (goal.name, goal.path))
+    if not goals:
+        raise InputError(f"icon folder {folder}: properties.txt lists no picture in goal/")
+    special = []
+    for kind in ("block", "agent"):
+        found = sorted(path for path in (folder / kind).rglob("*.*") if path.is_file())
+        if not found:
+            raise InputError(f"icon folder {folder}: there is no picture in {kind}/, and one is needed")
+        special.append(found[0])
+    return goals, [*special, *(goal.path for goal in goals)]
+
+
+def _read_properties(folder: Path) -> Iterator[Goal]:
+    """The icons that `properties.txt` lists. Fails where list and folder disagree."""
     listing = folder / "properties.txt"
     if not listing.is_file():
         raise InputError(f"icon folder {folder}: it has no properties.txt (lines of `path colour`)")
@@ -156,8 +160,9 @@ def read_properties(folder: Path) -> Iterator[IconFile]:
         if parts[0] not in ("goal", "agent", "block") or (parts[0] == "goal" and len(parts) != 3):
             raise InputError(f"{where}: {fields[0]!r} is not goal/<category>/<class>_<n>, agent/... or block/...")
         listed.add(path)
-        name = path.stem.rpartition("_")[0] or path.stem
-        yield IconFile(path, parts[0], name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
+        if parts[0] == "goal":
+            name = path.stem.rpartition("_")[0] or path.stem
+            yield Goal(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
     for path in sorted(folder.glob("goal/*/*_*.*")):
         if path not in listed:
             raise InputError(f"icon folder {folder}: properties.txt gives no colour for {path.relative_to(folder)}")
