@@ -90,6 +90,9 @@ class Interpreter(nn.Module):
         states, last = self.rnn(table, tokens, self.pad)
         tokens = tokens[:, : states.shape[1]]
         real = tokens != self.pad
+        real = real | ~real.any(
+            1, keepdim=True
+        )  # silence attends to its padding: a softmax over no word is not a number
         contexts = torch.tanh(self.context(states))  # w-bar_l [S, L, units]
         p = torch.tanh(self.sentence(last))  # p^0 = s_emb
         scale = 1.0 if self.log_temperature is None else self.log_temperature.exp()

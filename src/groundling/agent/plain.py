@@ -44,6 +44,7 @@ class PlainAgent(nn.Module):
         """x_loc [B, N] and x_feat [B, D], Eqs. 6, 7 and 8 one after the other"""
         reader = self.agent.interpreter
         real = tokens != self.pad
+        attendable = real | ~real.any(1, keepdim=True)
         w = F.pad(self.agent.words.table, (0, 0, 0, 1))[tokens]  # [B, L, D]
         states, last = self.bidirectional(reader.rnn, w, real)
         w_bar = torch.tanh(reader.context(states))
@@ -54,7 +55,7 @@ class PlainAgent(nn.Module):
         x_loc = y
         for _ in range(reader.steps):
             cosine = (p[:, None] * w_bar).sum(2) / (p.norm(dim=1)[:, None] * w_bar.norm(dim=2)).clamp(min=1e-8)
-            o = F.softmax((temperature * cosine).masked_fill(~real, -math.inf), dim=1)
+            o = F.softmax((temperature * cosine).masked_fill(~attendable, -math.inf), dim=1)
             p = reader.state((o[:, :, None] * w_bar).sum(1), p)
             s = (o[:, :, None] * w).sum(1)
             detected = F.softmax((h * s[:, None]).sum(2), dim=1)
