@@ -199,8 +199,9 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         return self._observe(), rewards, terminated, truncated, info
 
     def _renew(self, which: Bools) -> None:
-        self._index = self._index + which
-        self._begin(which)
+        if which.any():
+            self._index = self._index + which
+            self._begin(which)
 
     def _final(self, ended: Bools, correct: Bools, asked: Bools) -> Info:
         """What Gymnasium wants to know of sessions that end and are renewed in the same step."""

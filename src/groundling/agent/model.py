@@ -113,7 +113,10 @@ class GroundedModel(Model):
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)
-        x_loc, x_feat = self.attend(cube, sentences)
+        return self.consequences(cube, *self.attend(cube, sentences))
+
+    def consequences(self, cube: Cube, x_loc: Tensor, x_feat: Tensor) -> dict[str, Tensor]:
+        """What follows from a grounding, as named results."""
         decision = self.decide(cube, x_loc)
         insides = {
             "x_loc": x_loc,
@@ -169,7 +172,7 @@ class Agent(GroundedModel):
             "gates": program.gates,
             "detections": grounding.detections,
             "x_loc_steps": grounding.x_loc_steps,
-            **super().insides(view, sentences),
+            **self.consequences(cube, grounding.x_loc, program.x_feat),
         }
 
 
