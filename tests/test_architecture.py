@@ -6,7 +6,7 @@ from pathlib import Path
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
-ORDER = ["errors", "kernel", "world", "teacher", "env", "agent", "learn", "cli"]
+ORDER = ["errors", "files", "kernel", "world", "teacher", "env", "agent", "learn", "cli"]
 
 
 def imports(path: Path) -> set[str]:
@@ -37,4 +37,4 @@ def test_the_agent_knows_neither_world_nor_teacher() -> None:
     files = list((SOURCE / "agent").glob("*.py"))
     assert len(files) > 8
     for path in files:
-        assert imports(path) <= {"agent", "errors"}, path.name
+        assert imports(path) <= {"agent", "errors", "files"}, path.name

@@ -34,11 +34,11 @@ class Options(Lessons):
     """The keyword arguments of `gymnasium.make`, beside those of Lessons."""
 
     split: str | Path | Split = "normal"
-    """`normal`, `zs1`, `zs2`, a split file, or a Split."""
+    """`normal`, `zs1`, `zs2`, `novel`, a split file, or a Split."""
     holdout: float = 50.0
-    """X: the percentage held out, for a split named zs1 or zs2."""
+    """X: the percentage held out, for a split drawn by its name."""
     split_seed: int = 0
-    """Draws what is held out, for a split named zs1 or zs2."""
+    """Draws what is held out, for a split drawn by its name."""
     phase: str = "train"
     """`train`: sentences without anything held out; `test`: only sentences with it."""
     icons: str | Path | None = None

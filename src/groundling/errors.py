@@ -1,4 +1,4 @@
-"""The one error that is the user's to mend."""
+"""The errors that are the user's to mend."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,6 +6,10 @@ from collections.abc import Iterable
 
 class InputError(ValueError):
     """Bad input: the message names the input and says what would be right."""
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on: the message says why, and what was saved is whole."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -1,8 +1,6 @@
 """A model as one file: its weights and the JSON that rebuilds it, in safetensors' format. Nothing in it can run."""
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +8,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as to_bytes
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.model import Model
 from groundling.agent.registry import build
 from groundling.errors import InputError
+from groundling.files import write_whole
 
 FORMAT = "groundling-agent-1"
 
@@ -37,7 +36,6 @@ class Checkpoint:
 
 def save(path: str | Path, checkpoint: Checkpoint, half: bool = False) -> None:
     """Write a checkpoint whole or not at all; `half` stores floats in half precision."""
-    path = Path(path)
     record = {
         "format": FORMAT,
         "config": checkpoint.model.config.to_dict(),
@@ -50,16 +48,7 @@ def save(path: str | Path, checkpoint: Checkpoint, half: bool = False) -> None:
         name: (value.half() if half and value.is_floating_point() else value).detach().cpu().contiguous()
         for name, value in checkpoint.model.state_dict().items()
     }
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
-        save_file(tensors, name, metadata={"groundling": json.dumps(record)})
-        with open(name, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_whole(path, to_bytes(tensors, {"groundling": json.dumps(record)}))
 
 
 def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:

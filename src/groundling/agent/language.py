@@ -18,8 +18,8 @@ class Words(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(config.words, config.depth))
-        """u [words, D]: zero mean and unit deviation"""
+        self.table = nn.Parameter(config.word_deviation * torch.randn(config.words, config.depth))
+        """u [words, D]: zero mean and, in the paper, unit deviation"""
 
     def padded(self) -> Tensor:
         """[words + 1, D]: with padding, which means nothing."""

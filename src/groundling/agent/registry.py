@@ -37,7 +37,7 @@ def build(config: AgentConfig) -> Model:
 def initialise_as_the_paper(model: nn.Module) -> None:
     """Each layer: zero mean, deviation 1 / sqrt(K), where K is how many parameters the layer has.
 
-    Word embeddings keep their unit deviation and the parametric cube its zeros; our planner is not the paper's.
+    Word embeddings keep their deviation and the parametric cube its zeros; our planner is not the paper's.
     """
     if isinstance(model, Words | ValueIterationPlanner):
         return

@@ -25,8 +25,8 @@ app = tyro.extras.SubcommandApp()
 def show(
     seed: Seed = 0,
     session: Annotated[int, tyro.conf.arg(help="Which session of the seed.")] = 0,
-    split: Annotated[str, tyro.conf.arg(help="normal, zs1, zs2 or a split file.")] = "normal",
-    holdout: Annotated[float, tyro.conf.arg(help="X, the percentage held out, for zs1 and zs2.")] = 50.0,
+    split: Annotated[str, tyro.conf.arg(help="normal, zs1, zs2, novel or a split file.")] = "normal",
+    holdout: Annotated[float, tyro.conf.arg(help="X, the percentage held out.")] = 50.0,
     phase: Annotated[str, tyro.conf.arg(help="train or test.")] = "test",
     icons: Annotated[Path | None, tyro.conf.arg(help="A folder of icons to use.")] = None,
     png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Draw the map into this file.")] = None,

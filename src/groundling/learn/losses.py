@@ -31,6 +31,25 @@ def ppo_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: fl
     return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
 
 
+def actor_critic_loss(
+    logits: Tensor,
+    value: Tensor,
+    actions: Tensor,
+    rewards: Tensor,
+    next_value: Tensor,
+    terminated: Tensor,
+    gamma: float,
+) -> tuple[Tensor, Tensor]:
+    """The paper's one-step actor-critic, summed over [B] steps: its gradient is
+    -(grad log pi(a) + grad v) (r + gamma v^-(next) - v). Also returned: the TD errors [B].
+    """
+    _same_shape(value, actions, rewards, next_value, terminated)
+    error = rewards + gamma * next_value * ~terminated - value
+    log_prob = F.log_softmax(logits, dim=1).gather(1, actions[:, None])[:, 0]
+    fixed = error.detach()
+    return -((log_prob + value) * fixed).sum(), fixed
+
+
 def entropy(logits: Tensor) -> Tensor:
     """Mean entropy of the softmax of [B, actions]."""
     log_prob = F.log_softmax(logits, dim=1)

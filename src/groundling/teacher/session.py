@@ -18,7 +18,7 @@ from groundling.teacher.grammar import SLOTS, TYPES, Grammar, Meaning, min_objec
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
 from groundling.teacher.speech import CHANCES, Rules, Speech, ask_all, begin_all, silence
 from groundling.teacher.splits import PHASES, Split
-from groundling.teacher.tasks import ANY, WITH_HELD_OUT, WITHOUT_HELD_OUT, Findings, Words, findings
+from groundling.teacher.tasks import ANY, HELD_OUT_PAIR, HELD_OUT_WORD, NOTHING_HELD_OUT, Findings, Words, findings
 from groundling.world import simulation
 from groundling.world.catalog import Catalog
 from groundling.world.simulation import Bools, Outcome, State
@@ -39,7 +39,8 @@ class Lessons:
     curriculum: int = 0
     """G: over so many sessions the difficulty grows to the full one; 0: full from the start."""
     balanced: float = 0.0
-    """Share of the sessions for which the sentence type is drawn first, then a map that triggers it."""
+    """Share of the sessions for which the sentence type is drawn first, then a map that triggers it. If that type is
+    a question, it is asked at every step at which it can be."""
     types: tuple[str, ...] | None = None
     """The sentence types that are drawn first, for that share; None: all that the split can say."""
 
@@ -143,7 +144,8 @@ class Teacher:
 
     def _says(self, type_: str) -> bool:
         meanings = (Meaning(type_, 0, slots) for slots in self.grammar.fillings(type_))
-        return any(self.split.allows(meaning, self.phase) for meaning in meanings)
+        answers = self.catalog.classes if type_.endswith("2obj") else (NOTHING,)
+        return any(self.split.allows(meaning, self.phase, word) for meaning in meanings for word in answers)
 
     @cached_property
     def _rules(self) -> Rules:
@@ -157,7 +159,8 @@ class Teacher:
             between=lexicon.number["between"],
             nothing=lexicon.number[NOTHING],
             held=self.split.table(lexicon),
-            wanted=ANY if self.split.kind == "normal" else WITH_HELD_OUT if self.phase == "test" else WITHOUT_HELD_OUT,
+            wanted=self._wanted,
+            with_answers=self.split.kind == "novel",
         )
         lengths = [len(grammar.templates[name]) for name in TYPES]
         return Rules(
@@ -178,6 +181,14 @@ class Teacher:
             pad=lexicon.pad,
             words=words,
         )
+
+    @property
+    def _wanted(self) -> int:
+        if self.split.kind == "normal":
+            return ANY
+        if self.phase == "train":
+            return NOTHING_HELD_OUT
+        return HELD_OUT_PAIR if self.split.kind == "zs1" else HELD_OUT_WORD
 
     def begin(self, seed: ArrayLike, index: ArrayLike) -> Session:
         """Sessions at their beginning: `index` [B] of them, under one seed or one each."""

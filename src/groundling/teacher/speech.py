@@ -213,8 +213,10 @@ def say(key: np.uint64, words: int, type_: int, kind: int, speech: Speech, b: in
 def ask(
     key: np.uint64, words: int, n: int, first: int, state: State, question: Speech, b: int, f: Findings, r: Rules
 ) -> None:
-    """Ask a question of world b, whose `n` objects are in `f`; of type `first` if that is one."""
+    """Ask a question of world b, whose `n` objects are in `f`; of type `first` if that is one that can be asked."""
     find_questions(state.agent[b], n, f, r.words)
+    if first >= COMMAND_COUNT and f.found[first] == 0:
+        first = -1
     question_key = derive(derive(key, _QUESTION), state.step[b])
     type_ = draw_type(question_key, words, COMMAND_COUNT, EMPTY, first, f, r)
     if type_ < 0:
@@ -244,4 +246,5 @@ def ask_all(
         if goes_on[b]:
             level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
             n = look(state.grid[b], r.size, state.objects[b], state.agent[b], r.icon_class, r.icon_color, f, r.words)
-            ask(derive(np.uint64(seed[b]), index[b]), level.words, n, -1, state, question, b, f, r)
+            key = derive(np.uint64(seed[b]), index[b])
+            ask(key, level.words, n, draw_type_first(key, level, r), state, question, b, f, r)

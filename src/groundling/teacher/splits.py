@@ -1,35 +1,38 @@
 """Which sentences are for training and which for testing: predicates over the words that a sentence says together.
 
-zs1 holds out pairs of content words, zs2 holds out object words. In training no command or question says what is held
-out (a zs2 word still occurs in answers); in testing every one does.
+zs1 holds out pairs of content words, zs2 and novel hold out object words. In training no command or question says what
+is held out; in testing every one does. A zs2 word still occurs in answers, and so is learnt; a novel word does not, until
+it is taught: its objects are only seen. One agent can be tested on both zs1 and zs2 if it was trained with pairs and
+words held out (`joined`): zs1 sentences then say no held-out word.
 """
 
 import hashlib
 import itertools
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError
 from groundling.teacher.grammar import Meaning
-from groundling.teacher.lexicon import RELATIONS, Lexicon
+from groundling.teacher.lexicon import NOTHING, RELATIONS, Lexicon
 
-KINDS = ("normal", "zs1", "zs2")
+KINDS = ("normal", "zs1", "zs2", "novel")
 PHASES = ("train", "test")
 _FORMAT = "groundling-split-1"
 
 
 @dataclass(frozen=True)
 class Split:
-    """A set of held-out word groups: pairs for zs1, single words for zs2, none for normal."""
+    """A set of held-out word groups: pairs for zs1, single words for zs2 and novel, none for normal."""
 
     kind: str
+    """What is tested: pairs (zs1) or words (zs2, novel)."""
     holdout: float
     """X, the percentage held out."""
     seed: int
@@ -50,7 +53,7 @@ class Split:
         if seed < 0:
             raise InputError(f"split seed {seed}: a seed is a whole number, 0 or more")
         sorts: list[set[tuple[str, ...]]]
-        if kind == "zs2":
+        if kind in ("zs2", "novel"):
             sorts = [{(word,) for word in objects}]
         else:
             with_relation: set[tuple[str, ...]] = {_pair(a, b) for a in objects for b in RELATIONS}
@@ -71,14 +74,27 @@ class Split:
 
     def says_held_out(self, meaning: Meaning) -> bool:
         """Whether a sentence with this meaning contains something held out."""
-        words = content_words(meaning)
-        if self.kind == "zs2":
-            return any((word,) in self._set for word in words)
-        return any(_pair(a, b) in self._set for a, b in itertools.combinations(words, 2))
+        return self._says_word(meaning) or self._says_pair(meaning)
 
-    def allows(self, meaning: Meaning, phase: str) -> bool:
-        """Whether the teacher may say a sentence with this meaning."""
-        return self.kind == "normal" or self.says_held_out(meaning) == (phase == "test")
+    def _says_word(self, meaning: Meaning) -> bool:
+        return any((word,) in self._set for word in content_words(meaning))
+
+    def _says_pair(self, meaning: Meaning) -> bool:
+        return any(_pair(a, b) in self._set for a, b in itertools.combinations(content_words(meaning), 2))
+
+    def allows(self, meaning: Meaning, phase: str, answer: str = NOTHING) -> bool:
+        """Whether the teacher may say a sentence with this meaning, whose true answer is that word."""
+        if self.kind == "normal":
+            return True
+        word = self._says_word(meaning) or (self.kind == "novel" and (answer,) in self._set)
+        pair = self._says_pair(meaning)
+        if phase == "train":
+            return not (pair or word)
+        return pair and not word if self.kind == "zs1" else word
+
+    def joined(self, other: Self) -> Self:
+        """This split, with what another holds out held out as well."""
+        return replace(self, held_out=(*self.held_out, *other.held_out))
 
     def table(self, lexicon: Lexicon) -> NDArray[np.bool_]:
         """[word, word]: held-out pairs; [word, last]: held-out words. For the kernels."""
@@ -88,7 +104,7 @@ class Split:
                 if word not in lexicon.number:
                     raise InputError(f"split: held-out word {word!r} is not in the lexicon")
             a, b = lexicon.number[group[0]], lexicon.number[group[-1]]
-            if self.kind == "zs2":
+            if len(group) == 1:
                 held[a, -1] = True
             else:
                 held[a, b] = held[b, a] = True
@@ -99,39 +115,49 @@ class Split:
         """The same for the same held-out groups, however they were drawn."""
         return hashlib.sha256(json.dumps([self.kind, sorted(self.held_out)]).encode()).hexdigest()
 
-    def save(self, path: str | Path) -> None:
-        record = {
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, with a hash that tells whether it is whole."""
+        return {
             "format": _FORMAT,
             "kind": self.kind,
             "holdout": self.holdout,
             "seed": self.seed,
             "hash": self.hash,
-            "held_out": self.held_out,
+            "held_out": [list(group) for group in self.held_out],
         }
-        Path(path).write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+
+    @classmethod
+    def of(cls, record: Any) -> Self:
+        """From plain data, checked."""
+        try:
+            if record["format"] != _FORMAT or record["kind"] not in KINDS:
+                raise InputError(f"split: not a {_FORMAT} record")
+            groups = tuple(tuple(map(str, group)) for group in record["held_out"])
+            split = cls(record["kind"], float(record["holdout"]), int(record["seed"]), groups)
+            stated = record["hash"]
+        except InputError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"split: not a {_FORMAT} record ({error!r})") from error
+        sizes = () if split.kind == "normal" else (1, 2)
+        if any(len(group) not in sizes for group in groups):
+            raise InputError(f"split: {split.kind} holds out {'words and pairs of words' if sizes else 'nothing'}")
+        if split.hash != stated:
+            raise InputError("split: its held-out list does not match its hash; it was changed")
+        return split
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", "utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a split file and check that it is whole."""
         try:
-            record = json.loads(Path(path).read_text("utf-8"))
-            if record["format"] != _FORMAT or record["kind"] not in KINDS:
-                raise InputError(f"split file {path}: not a {_FORMAT} file")
-            groups = tuple(tuple(map(str, group)) for group in record["held_out"])
-            split = cls(record["kind"], float(record["holdout"]), int(record["seed"]), groups)
-            stated = record["hash"]
+            return cls.of(json.loads(Path(path).read_text("utf-8")))
         except OSError as error:
             raise InputError(f"split file {path}: cannot be read ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"split file {path}: not a {_FORMAT} file ({error!r})") from error
-        wanted = {"normal": 0, "zs1": 2, "zs2": 1}[split.kind]
-        if any(len(group) != wanted for group in groups):
-            raise InputError(f"split file {path}: {split.kind} holds out groups of {wanted} words")
-        if split.hash != stated:
-            raise InputError(f"split file {path}: its held-out list does not match its hash; it was changed")
-        return split
+        except ValueError as error:
+            raise InputError(f"split file {path}: {error}") from error
 
 
 def content_words(meaning: Meaning) -> list[str]:

@@ -30,7 +30,7 @@ EMPTY = len(TYPES)
 
 Ints = NDArray[np.int64]
 
-ANY, WITHOUT_HELD_OUT, WITH_HELD_OUT = range(3)
+ANY, NOTHING_HELD_OUT, HELD_OUT_PAIR, HELD_OUT_WORD = range(4)
 OBJECT, COLOR, DIRECTION, PREPOSITION = range(4)
 
 
@@ -44,7 +44,9 @@ class Words(NamedTuple):
     held: Bools
     """[word, word]: held-out pairs; [word, last]: held-out words."""
     wanted: int
-    """ANY, WITHOUT_HELD_OUT or WITH_HELD_OUT."""
+    """Sentences to say: ANY, with NOTHING_HELD_OUT, with a HELD_OUT_PAIR of words that are not, or a HELD_OUT_WORD."""
+    with_answers: bool
+    """Whether a word is held out of answers too."""
 
 
 SEEN = np.dtype(
@@ -140,33 +142,37 @@ def look(
 
 
 @kernel
-def sayable(w: Words, obj: int, obj2: int, col: int, loc: int) -> bool:
-    """Whether the split lets the teacher say these words together."""
+def sayable(w: Words, obj: int, obj2: int, col: int, loc: int, answer: int) -> bool:
+    """Whether the split lets the teacher say these words together; `answer` is the word to be answered, or -1."""
     if w.wanted == ANY:
         return True
     single = w.held.shape[1] - 1
-    held = False
+    pair = False
+    word = w.with_answers and answer >= 0 and w.held[answer, single]
     relation = w.numbers[DIRECTION, loc] if loc >= 0 else w.between if obj2 >= 0 else -1
     color = w.numbers[COLOR, col] if col >= 0 else -1
     if color >= 0:
-        held |= w.held[color, single]  # `orange` may be held out as an object
+        word |= w.held[color, single]  # `orange` may be held out as an object
     if obj >= 0:
         name = w.numbers[OBJECT, obj]
-        held |= w.held[name, single]
+        word |= w.held[name, single]
         if color >= 0:
-            held |= w.held[name, color]
+            pair |= w.held[name, color]
         if relation >= 0:
-            held |= w.held[name, relation]
+            pair |= w.held[name, relation]
         if obj2 >= 0:
             other = w.numbers[OBJECT, obj2]
-            held |= w.held[other, single] or w.held[name, other] or w.held[other, relation]
-    return held == (w.wanted == WITH_HELD_OUT)
+            word |= w.held[other, single]
+            pair |= w.held[name, other] or w.held[other, relation]
+    if w.wanted == HELD_OUT_PAIR:
+        return pair and not word
+    return word if w.wanted == HELD_OUT_WORD else not (pair or word)
 
 
 @kernel
 def note(f: Findings, w: Words, kind: int, obj: int, obj2: int, col: int, loc: int, outcome: int) -> None:
     """Add a filling, if the split lets it be said."""
-    if sayable(w, obj, obj2, col, loc):
+    if sayable(w, obj, obj2, col, loc, outcome if kind >= COMMAND_COUNT else -1):
         k = f.found[kind]
         f.fillings[kind, k, 0] = obj
         f.fillings[kind, k, 1] = obj2

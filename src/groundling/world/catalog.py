@@ -85,6 +85,18 @@ class Catalog:
             pictures=pictures,
         )
 
+    def smaller(self, classes: int) -> "Catalog":
+        """A catalogue of some of the classes, taken evenly from all, for a smaller world."""
+        if not 1 <= classes <= len(self.classes):
+            raise InputError(f"{classes} classes: these icons have from 1 to {len(self.classes)}")
+        chosen = [self.classes[k * len(self.classes) // classes] for k in range(classes)]
+        icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in chosen]
+        cells = [*range(FIRST_ICON), *(FIRST_ICON + k for k in icons)]
+        return Catalog._of(
+            [(self.classes[self.icon_class[k]], int(self.icon_color[k])) for k in icons],
+            {side: pictures[cells] for side, pictures in self.pictures.items()},
+        )
+
     def __reduce__(self) -> Any:
         """Copies and pickles of the shipped icons are a reference to them, not five megabytes of pictures."""
         if self is Catalog.default():

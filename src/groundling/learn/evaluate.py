@@ -1,0 +1,229 @@
+"""How good a model is: whole sessions, each to its own end, by the greedy policy and by the sampled one.
+
+Counting the first so many sessions to finish would count quick successes and drop slow failures; here every session
+that begins is counted, once it is over.
+"""
+
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from groundling.agent import Model
+from groundling.agent.grounding import predict
+from groundling.agent.model import GroundedModel, Output
+from groundling.learn.stage import draw_actions
+from groundling.learn.worlds import Frames
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
+from groundling.teacher.referents import referents
+from groundling.teacher.session import Session, Teacher
+from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
+from groundling.world.oracle import best_actions
+
+SEED = 1 << 40
+"""Of the sessions that are evaluated on: no training run uses it."""
+BATCH = 1000
+"""Sessions at once."""
+_Z = NormalDist().inv_cdf(0.975)
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over n independent sessions or questions, with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Floats) -> "Estimate | None":
+        """Of [n] values; of zeros and ones, by Wilson's interval, which holds for rare failures too."""
+        n = len(values)
+        if n == 0:
+            return None
+        mean = float(values.mean())
+        if np.isin(values, (0, 1)).all():
+            centre = (mean + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+            half = _Z / (1 + _Z**2 / n) * (mean * (1 - mean) / n + _Z**2 / (4 * n**2)) ** 0.5
+            return cls(mean, centre - half, centre + half, n)
+        half = _Z * float(values.std(ddof=1)) / n**0.5
+        return cls(mean, mean - half, mean + half, n)
+
+    def to_dict(self) -> dict[str, float]:
+        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+
+
+@dataclass
+class Record:
+    """What happened in some sessions, one entry for each session, or for each question."""
+
+    command_type: NDArray[np.int64]
+    success: Floats
+    reward: Floats
+    spl: Floats
+    """Success weighted by path length: shortest / walked, or 0."""
+    wrong_object_steps: Floats
+    command_attention: Floats
+    """Mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
+    question_type: NDArray[np.int64]
+    right: Floats
+    question_attention: Floats
+
+    def commands(self, type_: str | None = None) -> dict[str, Estimate | None]:
+        chosen = np.full(len(self.success), True) if type_ is None else self.command_type == TYPES.index(type_)
+        names = ("success", "reward", "spl", "wrong_object_steps", "command_attention")
+        values = {name: getattr(self, name) for name in names}
+        return {name: Estimate.of(array[chosen] if len(array) else array) for name, array in values.items()}
+
+    def questions(self, type_: str | None = None) -> dict[str, Estimate | None]:
+        chosen = np.full(len(self.right), True) if type_ is None else self.question_type == TYPES.index(type_)
+        values = {"accuracy": self.right, "question_attention": self.question_attention}
+        return {name: Estimate.of(array[chosen] if len(array) else array) for name, array in values.items()}
+
+
+class Examiner:
+    """Lets a model live through sessions of a teacher and writes down what happened."""
+
+    def __init__(self, model: Model, teacher: Teacher, greedy: bool, attention: bool = True) -> None:
+        self.model, self.teacher, self.greedy = model, teacher, greedy
+        self.attention = attention and isinstance(model, GroundedModel)
+        self.device = next(model.parameters()).device
+        self.pictures = torch.from_numpy(teacher.catalog.pictures[CELL_PIXELS]).to(self.device)
+
+    @torch.no_grad()
+    def examine(self, sessions: int, seed: int = SEED, first_question_only: bool = False) -> Record:
+        """Sessions 0 .. `sessions` - 1 of a seed; or only the question that each begins with."""
+        records = [
+            self._batch(np.arange(start, min(start + BATCH, sessions)), seed, first_question_only)
+            for start in range(0, sessions, BATCH)
+        ]
+        fields = Record.__dataclass_fields__
+        return Record(**{name: np.concatenate([getattr(record, name) for record in records]) for name in fields})
+
+    def _batch(self, index: NDArray[np.int64], seed: int, first_question_only: bool) -> Record:
+        session = self.teacher.begin(seed, index)
+        chance = np.random.Generator(np.random.Philox(key=np.array([seed, index[0]], np.uint64)))
+        count = len(index)
+        shortest = best_actions(session.state)[1]
+        success, reward, steps, wrong = np.zeros((4, count))
+        asked_types, right, looked = [], [], []
+        command_looked = np.zeros(0)
+        alive = np.arange(count)
+        now = session
+        while len(alive):
+            output, on_command, on_question = self._think(now)
+            asked = now.question.type >= 0
+            asked_types.append(now.question.type[asked])
+            right.append((_answers(output) == now.question.answer)[asked])
+            if self.attention:
+                looked.append(on_question[asked])
+                if len(alive) == count and not steps.any():
+                    command_looked = on_command
+            if first_question_only:
+                break
+            logits = output.action_logits
+            actions = logits.argmax(1).cpu().numpy() if self.greedy else draw_actions(logits, chance)
+            after, outcome = self.teacher.step(now, actions)
+            reward[alive] += outcome.reward
+            steps[alive] += 1
+            on_object = after.state.grid[np.arange(len(alive)), after.state.agent] >= FIRST_ICON
+            wrong[alive] += on_object & ~outcome.terminated
+            success[alive] = outcome.terminated
+            goes_on = ~(outcome.terminated | outcome.truncated)
+            alive, now = alive[goes_on], _select(after, goes_on)
+        walked = not first_question_only
+        return Record(
+            command_type=session.command.type.astype(np.int64)[: count * walked],
+            success=success[: count * walked],
+            reward=reward[: count * walked],
+            spl=(success * shortest / np.maximum(steps, 1))[: count * walked],
+            wrong_object_steps=wrong[: count * walked],
+            command_attention=command_looked[: count * walked],
+            question_type=np.concatenate(asked_types).astype(np.int64),
+            right=np.concatenate(right).astype(np.float64),
+            question_attention=np.concatenate(looked) if looked else np.zeros(0),
+        )
+
+    def _think(self, session: Session) -> tuple[Output, Floats, Floats]:
+        """What the model does now, and how much of its attention is on the true cells."""
+        frames = Frames.of(session).to(self.device)
+        view = frames.view(self.pictures)
+        if not self.attention:
+            return self.model(view, frames.commands, frames.questions), np.zeros(0), np.zeros(0)
+        model = self.model
+        assert isinstance(model, GroundedModel)
+        cube = model.perceive(view)
+        x_loc, _ = model.attend(cube, frames.commands)
+        decision = model.decide(cube, x_loc)
+        if not model.answers:
+            return Output(decision.logits, decision.value, None), self._mass(session, x_loc), np.zeros(0)
+        x_loc_asked, x_feat = model.attend(cube, frames.questions)
+        scores = predict(cube, x_loc_asked, x_feat, model.words.table)
+        output = Output(decision.logits, decision.value, scores)
+        return output, self._mass(session, x_loc), self._mass(session, x_loc_asked, asked=True)
+
+    def _mass(self, session: Session, x_loc: Tensor, asked: bool = False) -> Floats:
+        """[B]: the share of attention on the cells that the commands, or the questions, refer to."""
+        speech = session.question if asked else session.command
+        true = referents(session.state, speech, self.teacher.catalog)
+        return np.asarray((x_loc.double().cpu().numpy() * true).sum(1))
+
+
+def evaluate(model: Model, teacher: Teacher, sessions: int, of_each_type: int = 1000) -> dict[str, Any]:
+    """The whole report, as plain data: as triggered, and each sentence type from sessions of its own.
+
+    Its `policy` parts are greedy and sampled; questions do not depend on the policy but for where they are asked.
+    """
+    report: dict[str, Any] = {"sessions": sessions, "of_each_type": of_each_type}
+    for policy in ("greedy", "sampled"):
+        record = Examiner(model, teacher, policy == "greedy").examine(sessions)
+        report[policy] = {"as_triggered": _plain({**record.commands(), **record.questions()}), "commands": {}}
+        for k, type_ in enumerate(_types(teacher, COMMANDS)):
+            own = _only(teacher, type_)
+            record = Examiner(model, own, policy == "greedy").examine(of_each_type, SEED + 1 + k)
+            report[policy]["commands"][type_] = _plain(record.commands(type_))
+    report["questions"] = {}
+    for k, type_ in enumerate(_types(teacher, QUESTIONS) if model.answers else ()):
+        record = Examiner(model, _only(teacher, type_), True).examine(of_each_type, SEED + 101 + k, True)
+        report["questions"][type_] = _plain(record.questions(type_))
+    for policy in ("greedy", "sampled"):
+        report[policy]["mean_over_types"] = {
+            "success": _mean(report[policy]["commands"], "success"),
+            "accuracy": _mean(report["questions"], "accuracy"),
+        }
+    return report
+
+
+def _answers(output: Output) -> NDArray[np.int64]:
+    scores = output.answer_scores
+    return np.full(len(output.value), -2) if scores is None else scores.argmax(1).cpu().numpy()
+
+
+def _types(teacher: Teacher, types: tuple[str, ...]) -> list[str]:
+    """Those of some types that the teacher can say."""
+    return [type_ for type_ in Teacher(replace(teacher.lessons, types=None), teacher.split, teacher.phase, teacher.catalog).types if type_ in types]
+
+
+def _only(teacher: Teacher, type_: str) -> Teacher:
+    """A teacher all of whose sessions are drawn for one sentence type."""
+    lessons = replace(teacher.lessons, balanced=1.0, types=(type_,))
+    return Teacher(lessons, teacher.split, teacher.phase, teacher.catalog)
+
+
+def _select(session: Session, which: NDArray[np.bool_]) -> Session:
+    return Session.of({name: array[which] for name, array in session.arrays().items()})
+
+
+def _plain(estimates: dict[str, Estimate | None]) -> dict[str, Any]:
+    return {name: estimate.to_dict() for name, estimate in estimates.items() if estimate is not None}
+
+
+def _mean(by_type: dict[str, Any], name: str) -> float | None:
+    values = [scores[name]["mean"] for scores in by_type.values() if name in scores]
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,131 @@
+"""Navigation by proximal policy optimisation (Schulman et al., 2017), with the answers' loss on every frame."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from groundling.agent import Model
+from groundling.learn.config import TrainConfig
+from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
+from groundling.learn.stage import Stage, Sums, draw_actions
+from groundling.learn.worlds import Frames
+
+
+class Rollout(NamedTuple):
+    """What was lived through in a round; all [T, B]."""
+
+    frames: Frames
+    actions: Tensor
+    log_prob: Tensor
+    """Of the actions, when they were chosen."""
+    advantage: Tensor
+    returns: Tensor
+
+
+class PPO(Stage):
+    """The second stage of `fast`."""
+
+    name, number = "ppo", 1
+
+    def __init__(self, model: Model, config: TrainConfig) -> None:
+        self.settings = config.ppo
+        self.gradient_clip = self.settings.gradient_clip
+        super().__init__(model, config, self.settings.envs)
+
+    def make_optimiser(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.model.parameters(), self.settings.rate)
+
+    @property
+    def finished(self) -> bool:
+        return self.updates >= self.settings.updates
+
+    @property
+    def progress(self) -> float:
+        return self.updates / self.settings.updates
+
+    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
+        self.set_rate(self.settings.rate * (1 - self.progress))
+        rollout = self.act(chance, sums)
+        for _ in range(self.settings.epochs):
+            order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)
+            for envs in order.split(self.settings.group):
+                self.learn_from(rollout, envs, sums)
+
+    @torch.no_grad()
+    def act(self, chance: np.random.Generator, sums: Sums) -> Rollout:
+        """Live through a round of steps in all worlds by the policy as it is."""
+        frames, actions, log_probs, rewards, values, terminated, ended = [], [], [], [], [], [], []
+        bootstrap = []  # the value of what a truncated session would have gone on from
+        for _ in range(self.settings.steps):
+            now = self.look()
+            output = self.model(now.view(self.pictures), now.commands)
+            chosen = draw_actions(output.action_logits, chance)
+            outcome, over, after = self.worlds.step(chosen)
+            sums.add_sessions(over)
+            action = torch.from_numpy(chosen).to(self.device)
+            truncated = torch.from_numpy(outcome.truncated).to(self.device)
+            ahead = torch.zeros_like(output.value)
+            if truncated.any():
+                final = after.to(self.device).select(truncated)
+                ahead[truncated] = self.model(final.view(self.pictures), final.commands).value
+            frames.append(now)
+            actions.append(action)
+            log_probs.append(_log_prob(output.action_logits, action))
+            rewards.append(torch.from_numpy(outcome.reward).float().to(self.device))
+            values.append(output.value)
+            terminated.append(torch.from_numpy(outcome.terminated).to(self.device))
+            ended.append(terminated[-1] | truncated)
+            bootstrap.append(ahead)
+        now = Frames.of(self.worlds.session).to(self.device)
+        values.append(self.model(now.view(self.pictures), now.commands).value)
+
+        value, over_here = torch.stack(values), torch.stack(ended)
+        next_value = torch.where(over_here, torch.stack(bootstrap), value[1:])
+        advantage = advantages(
+            torch.stack(rewards),
+            value[:-1],
+            next_value,
+            torch.stack(terminated),
+            over_here,
+            self.settings.gamma,
+            self.settings.trace,
+        )
+        sums.add("frames", advantage.numel())
+        sums.add("steps", advantage.numel())
+        return Rollout(
+            Frames(*map(torch.stack, zip(*frames, strict=True))),
+            torch.stack(actions),
+            torch.stack(log_probs),
+            (advantage - advantage.mean()) / (advantage.std() + 1e-8),
+            advantage + value[:-1],
+        )
+
+    def learn_from(self, rollout: Rollout, envs: Tensor, sums: Sums) -> None:
+        """One minibatch: some worlds, with all their steps."""
+
+        def flat(part: Tensor) -> Tensor:
+            return part[:, envs].flatten(0, 1)
+
+        settings = self.settings
+        frames = Frames(*map(flat, rollout.frames))
+        output = self.model(frames.view(self.pictures), frames.commands, frames.questions)
+        log_prob = _log_prob(output.action_logits, flat(rollout.actions))
+        losses = {
+            "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip),
+            "value_loss": settings.value * F.mse_loss(output.value, flat(rollout.returns)),
+            "entropy_loss": -settings.entropy * entropy(output.action_logits),
+        }
+        if output.answer_scores is not None:
+            losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)
+            sums.add_answers(frames, output.answer_scores)
+        sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
+        for name, loss in losses.items():
+            sums.add(name, loss.item())
+
+
+def _log_prob(logits: Tensor, actions: Tensor) -> Tensor:
+    """[B, actions], [B] -> [B]"""
+    return F.log_softmax(logits, dim=1).gather(1, actions[:, None])[:, 0]

@@ -1,0 +1,60 @@
+"""Questions alone, on the frames of a random walk: the words come to mean something before anything is commanded."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from groundling.agent import Model
+from groundling.learn.config import TrainConfig
+from groundling.learn.losses import answer_loss
+from groundling.learn.stage import Stage, Sums
+
+_MEMORY = 0.99
+"""How much of the latest accuracy is kept from one update to the next."""
+
+
+class Questions(Stage):
+    """The first stage of `fast`."""
+
+    name, number = "questions", 0
+
+    def __init__(self, model: Model, config: TrainConfig) -> None:
+        self.settings = config.questions
+        self.gradient_clip = self.settings.gradient_clip
+        super().__init__(model, config, self.settings.batch)
+        self.lately = torch.zeros(2)
+        """Questions answered right, and all: of the latest updates."""
+
+    def make_optimiser(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.model.parameters(), self.settings.rate)
+
+    @property
+    def finished(self) -> bool:
+        right, asked = self.lately.tolist()
+        learnt = self.worlds.session.index.min() >= self.settings.curriculum and right >= self.settings.target * asked
+        return bool(learnt) or self.updates >= self.settings.updates
+
+    @property
+    def progress(self) -> float:
+        return self.updates / self.settings.updates
+
+    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
+        settings = self.settings
+        self.set_rate(settings.rate * min(1, (self.updates + 1) / settings.warm_up))
+        frames = self.look()
+        frames = frames.select(frames.answers >= 0)
+        scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
+        loss = answer_loss(scores, frames.answers)
+        sums.add("gradient", self.descend(loss))
+        sums.add("answer_loss", loss.item())
+        sums.add("frames", len(frames.answers))
+        sums.add_answers(frames, scores)
+        self.lately = _MEMORY * self.lately + torch.tensor([sums.total["accuracy"], sums.count["accuracy"]])
+        self.worlds.step(chance.integers(0, 4, settings.batch), chance.random(settings.batch) < settings.renewed)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {**super().tensors(), "lately": self.lately}
+
+    def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
+        super().restore(tensors, updates)
+        self.lately = tensors["lately"].clone()

@@ -1,0 +1,147 @@
+"""What the ways to learn have in common: a model, an optimiser, worlds to live in, and one update after another."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from groundling.agent import Model
+from groundling.errors import TrainingError
+from groundling.learn.config import TrainConfig
+from groundling.learn.worlds import Ended, Frames, Worlds
+from groundling.teacher.grammar import TYPES
+
+
+class Sums:
+    """Means in the making: what happened in some updates, by name."""
+
+    def __init__(self) -> None:
+        self.total: dict[str, float] = defaultdict(float)
+        self.count: dict[str, float] = defaultdict(float)
+
+    def add(self, name: str, total: float, count: float = 1) -> None:
+        self.total[name] += total
+        self.count[name] += count
+
+    def add_answers(self, frames: Frames, scores: Tensor) -> None:
+        """How many questions were answered right, of all and of each type."""
+        asked = frames.answers >= 0
+        right = (scores.argmax(1) == frames.answers)[asked].cpu()
+        self.add("accuracy", float(right.sum()), len(right))
+        types = frames.types[asked].cpu()
+        for type_ in types.unique().tolist():
+            of_type = right[types == type_]
+            self.add(f"accuracy/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+
+    def add_sessions(self, ended: Ended) -> None:
+        """What came of sessions, all and of each type."""
+        self.add("reward", float(ended.reward.sum()), len(ended.reward))
+        self.add("session_steps", float(ended.steps.sum()), len(ended.steps))
+        self.add("success", float(ended.success.sum()), len(ended.success))
+        for type_ in np.unique(ended.type):
+            of_type = ended.success[ended.type == type_]
+            self.add(f"success/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+
+    def merge(self, other: "Sums") -> None:
+        for name, total in other.total.items():
+            self.add(name, total, other.count[name])
+
+    def means(self) -> dict[str, float]:
+        return {name: total / self.count[name] for name, total in sorted(self.total.items()) if self.count[name]}
+
+
+class Stage(ABC):
+    """A way to learn, for so many updates. All chance in update k comes from (seed, stage, k), and is never stored."""
+
+    name: str
+    number: int
+    """Of the stage among all: keeps its random numbers and sessions apart from theirs."""
+    gradient_clip: float | None = None
+
+    def __init__(self, model: Model, config: TrainConfig, worlds: int) -> None:
+        self.model, self.config = model, config
+        self.device = next(model.parameters()).device
+        self.updates = 0
+        """How many were made."""
+        self.optimiser = self.make_optimiser()
+        self.worlds = Worlds(config.teacher(self.name), config.seed * 8 + self.number, worlds)
+        self.pictures = self.worlds.pictures.to(self.device)
+
+    @abstractmethod
+    def make_optimiser(self) -> torch.optim.Optimizer: ...
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool: ...
+
+    @abstractmethod
+    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
+        """Make one update."""
+
+    @property
+    @abstractmethod
+    def progress(self) -> float:
+        """How much of the stage is done, from 0 to 1."""
+
+    def update(self) -> Sums:
+        """Make one update, and tell what happened."""
+        key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
+        sums = Sums()
+        self.learn(np.random.Generator(np.random.Philox(key=key)), sums)
+        self.updates += 1
+        return sums
+
+    def look(self) -> Frames:
+        return self.worlds.look().to(self.device)
+
+    def descend(self, loss: Tensor) -> float:
+        """Follow the gradient of a loss; its norm is returned."""
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        bound = float("inf") if self.gradient_clip is None else self.gradient_clip
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), bound))
+        if not np.isfinite(norm) or not np.isfinite(loss.item()):
+            raise TrainingError(
+                f"stage {self.name}, update {self.updates}: the loss is {loss.item():g} and its gradient's norm {norm:g}; "
+                "a smaller learning rate may help"
+            )
+        self.optimiser.step()
+        return norm
+
+    def set_rate(self, rate: float) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All that is needed to go on from here, but for the model."""
+        result = {f"worlds.{name}": torch.from_numpy(array) for name, array in self.worlds.arrays().items()}
+        for name, parameter in self.model.named_parameters():
+            for key, value in self.optimiser.state[parameter].items():
+                result[f"optimiser.{key}.{name}"] = value
+        return result
+
+    def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
+        """Go on from `tensors`, with the model as it was then."""
+        self.updates = updates
+        self.worlds.restore(
+            {name.removeprefix("worlds."): t.numpy() for name, t in tensors.items() if name.startswith("worlds.")}
+        )
+        parameters = dict(self.model.named_parameters())
+        for name, tensor in tensors.items():
+            kind, _, rest = name.partition(".")
+            if kind == "optimiser":
+                key, _, owner = rest.partition(".")
+                self.optimiser.state[parameters[owner]][key] = tensor.clone()
+
+
+def draw_actions(logits: Tensor, chance: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
+    """[B]: actions from the softmax of [B, actions], or any with the chance `random`: lambda / 4 + (1 - lambda) pi."""
+    probability = F.softmax(logits.double(), dim=1).cpu().numpy()
+    mixed = random / probability.shape[1] + (1 - random) * probability
+    drawn = (mixed.cumsum(1) < chance.random((len(mixed), 1))).sum(1)
+    return np.asarray(np.minimum(drawn, probability.shape[1] - 1))

@@ -1,0 +1,222 @@
+"""Training runs: the same weights whatever interrupts them, and what goes wrong is said and loses nothing."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from groundling.errors import InputError, TrainingError
+from groundling.learn.config import PRESETS, PPOConfig, TrainConfig
+from groundling.learn.shipped import find
+from groundling.learn.trainer import Trainer, read_state
+from tests.learn.tiny import AGENT, FAST, PAPER
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from groundling.learn.trainer import Trainer
+from tests.learn import tiny
+trainer = Trainer(getattr(tiny, sys.argv[2]), Path(sys.argv[1]), resume=True, device="cpu", save_seconds=0)
+print("ready", flush=True)
+print(trainer.train(), flush=True)
+"""
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "last.safetensors")
+
+
+def same(a: Path, b: Path) -> bool:
+    one, two = weights(a), weights(b)
+    return one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("config", [FAST, PAPER], ids=["fast", "paper"])
+def test_a_run_writes_what_it_promises(tmp_path: Path, config: TrainConfig) -> None:
+    told = []
+    trainer = Trainer(config, tmp_path, device="cpu")
+    assert trainer.train(report=lambda progress, done, line: told.append((progress.stage, done))) == "finished"
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [line["line"] for line in lines] == [*range(1, len(lines) + 1)]
+    assert all(0 <= line["accuracy"] <= 1 for line in lines)
+    assert any("evaluation/success" in line for line in lines)
+    assert lines[-1]["steps"] == sum(
+        stage.updates * (stage.envs * stage.steps if isinstance(stage, PPOConfig) else stage.batch)
+        for stage in (config.ppo, config.actor_critic)
+    )
+    assert told[-1] == (lines[-1]["stage"], 1.0)
+    assert any((tmp_path / "tensorboard").iterdir())
+    agent = find(str(tmp_path / "last.safetensors"))
+    assert agent.config == config
+    assert agent.checkpoint.provenance["sentences"]["heard"] > 10
+    assert find(str(tmp_path)).model.config == AGENT  # the best one
+
+
+def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        Trainer(replace(FAST, seed=seed), tmp_path / name, device="cpu").train()
+    assert same(tmp_path / "a", tmp_path / "b")
+    assert not same(tmp_path / "a", tmp_path / "c")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("config", "kills"), [("FAST", 14), ("PAPER", 6)])
+def test_kill_at_any_moment(tmp_path: Path, config: str, kills: int) -> None:
+    """Each process is killed at a random moment, often in the middle of a save; the next goes on."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    Trainer(getattr(__import__("tests.learn.tiny", fromlist=[config]), config), whole, device="cpu").train()
+    rng = np.random.default_rng(0)
+    killed = 0
+    while True:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(broken), config], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", "a resume failed"
+        if killed < kills:
+            time.sleep(rng.uniform(0, 0.4))
+            if process.poll() is None:
+                process.kill()
+                killed += 1
+                process.wait()
+                continue
+        last = process.communicate()[0]
+        assert process.returncode == 0
+        assert last == "finished\n"
+        break
+    assert killed == kills
+    assert same(whole, broken)
+    one, two = ((folder / "metrics.jsonl").read_text().splitlines() for folder in (whole, broken))
+    assert len(one) == len(two)
+    assert [{**json.loads(line), "seconds": 0} for line in one] == [{**json.loads(line), "seconds": 0} for line in two]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_save_and_leave(tmp_path: Path, number: signal.Signals) -> None:
+    trainer = Trainer(FAST, tmp_path / "a", device="cpu")
+    seen = []
+
+    def interrupt(*_: object) -> None:
+        seen.append(1)
+        if len(seen) == 3:
+            os.kill(os.getpid(), number)
+
+    before = signal.getsignal(number)
+    assert trainer.train(report=interrupt) == "signal"
+    assert signal.getsignal(number) == before
+    assert read_state(tmp_path / "a")[0].updates == trainer.stage.updates
+    assert Trainer(FAST, tmp_path / "a", resume=True, device="cpu").train() == "finished"
+    Trainer(FAST, tmp_path / "b", device="cpu").train()
+    assert same(tmp_path / "a", tmp_path / "b")
+
+
+def test_minutes_and_target(tmp_path: Path) -> None:
+    trainer = Trainer(FAST, tmp_path / "a", device="cpu")
+    assert trainer.train(minutes=1e-9) == "minutes"
+    assert trainer.progress.updates <= 1
+    easy = replace(FAST, target_success=0.0, target_accuracy=0.0)
+    trainer = Trainer(easy, tmp_path / "b", device="cpu")
+    assert trainer.train() == "target"
+    assert trainer.progress.stage == "ppo"
+    assert not trainer.stage.finished
+
+
+def test_a_diverging_loss_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:
+    trainer = Trainer(FAST, tmp_path, device="cpu", save_seconds=0)
+
+    def spoil(*_: object) -> None:
+        if trainer.progress.lines == 3:
+            with torch.no_grad():
+                next(trainer.model.parameters()).fill_(float("nan"))
+
+    with pytest.raises(TrainingError, match=r"update \d+: the loss is nan.*smaller learning rate"):
+        trainer.train(report=spoil)
+    # The update that would have spoilt the saved state was never made.
+    assert all(torch.isfinite(tensor).all() for tensor in weights(tmp_path).values())
+    assert Trainer(FAST, tmp_path, resume=True, device="cpu").train() == "finished"
+
+
+def test_a_full_disk_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:
+    """No file may grow beyond a few kilobytes from the third line on: what a full disk does to a writer."""
+    trainer = Trainer(FAST, tmp_path, device="cpu", save_seconds=0)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before: dict[str, torch.Tensor] = {}
+
+    def fill(*_: object) -> None:
+        if trainer.progress.lines == 2 and not before:
+            before.update(weights(tmp_path) if (tmp_path / "last.safetensors").exists() else {"none": torch.zeros(1)})
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+
+    try:
+        with pytest.raises(TrainingError, match=r"cannot be written \(File too large\).*--resume"):
+            trainer.train(report=fill)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not [*tmp_path.glob("*.part*")]
+    assert Trainer(FAST, tmp_path, resume=True, device="cpu").train() == "finished"
+
+
+def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"folder .*file/run: cannot be written"):
+        Trainer(FAST, tmp_path / "file" / "run", device="cpu")
+
+
+def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
+    Trainer(FAST, tmp_path, device="cpu").train(minutes=1e-9)
+    with pytest.raises(InputError, match="there is a run in it already; --resume"):
+        Trainer(FAST, tmp_path, device="cpu")
+    other = replace(FAST, seed=3, ppo=replace(FAST.ppo, rate=0.5))
+    with pytest.raises(InputError, match=r"another config: ppo\.rate is 0\.0007 there, and 0\.5 here; seed is 0 there"):
+        Trainer(other, tmp_path, resume=True, device="cpu")
+    before = read_state(tmp_path)[0]
+    (tmp_path / "state.safetensors").write_bytes(b"broken")
+    with pytest.raises(InputError, match="not the state of a run"):
+        Trainer(FAST, tmp_path, resume=True, device="cpu")
+    assert before.updates <= 1
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_survive_json(name: str) -> None:
+    config = PRESETS[name]
+    assert TrainConfig.of(json.loads(json.dumps(config.to_dict()))) == config
+    assert config.teacher(next(stage for stage, part in config.stages.items() if part.updates)).types
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": -1}, "seed -1"),
+        ({"agent": PRESETS["fast"].agent}, "agent view 13: on maps of size 3 it is 5"),
+        ({"ppo": PPOConfig(updates=1, envs=10, group=4)}, r"ppo\.envs 10: it is a multiple"),
+        ({"ppo": PPOConfig(updates=1, rate=0)}, r"ppo\.rate 0: it is above 0"),
+        ({"ppo": PPOConfig(updates=1, gamma=2)}, r"ppo\.gamma 2: it is from 0 to 1"),
+        ({"ppo": PPOConfig(updates=-1)}, r"ppo\.updates -1: it is 0 or more"),
+    ],
+)
+def test_bad_configs_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(FAST, **change)  # type: ignore[arg-type]
+
+
+def test_unknown_fields_are_refused() -> None:
+    with pytest.raises(InputError, match=r"unknown field 'rat' of a ppo, did you mean 'rate'"):
+        TrainConfig.of({"ppo": {"rat": 1}})
