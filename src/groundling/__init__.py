@@ -3,6 +3,8 @@
 Importing the package registers its Gymnasium environments; they load when they are made.
 """
 
+from typing import Any
+
 import gymnasium
 
 __version__ = "0.1.0"
@@ -13,3 +15,16 @@ for _name in ("Nav", "NavQA"):
         entry_point=f"groundling.env:{_name}Env",
         vector_entry_point=f"groundling.env:{_name}VectorEnv",
     )
+
+
+def __getattr__(name: str) -> Any:
+    """`groundling.teach` and `groundling.load`, which need torch, come with their first use."""
+    if name == "teach":
+        from groundling.learn.teach import teach
+
+        return teach
+    if name == "load":
+        from groundling.learn.shipped import find
+
+        return find
+    raise AttributeError(f"module 'groundling' has no attribute {name!r}")

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import Policy, mlp
+from groundling.agent.heads import Small, mlp
 from groundling.agent.language import ChannelMask, RecurrentReader, Words, average
 from groundling.agent.model import GroundedModel, Model
 from groundling.agent.perception import Cube
@@ -102,7 +102,7 @@ class WholeImageModel(Model):
         self.rnn = nn.LSTM(config.depth, units, batch_first=True)
         self.to_move = nn.Sequential(*mlp(self.joint(config), units, units, units))
         self.to_answer = nn.Sequential(*mlp(self.joint(config), units, units, units))
-        self.action = Policy(units, config.actions)
+        self.action = Small(units, config.actions)
         self.critic = nn.Linear(units, 1)
         self.word = nn.Linear(units, config.words)
 

@@ -41,9 +41,8 @@ class AgentConfig:
     """K: how many sweeps `value_iteration` makes."""
     temperature: float | None = None
     """Scales the cosines of the word attention; learnt from this start. None: the paper's plain softmax."""
-    word_deviation: float = 1.0
-    """Of the word embeddings at first. Small ones soon point where the answers push them; large random ones make some
-    words detectors of everything but their object, and locations are then learnt as where the object is not."""
+    gate: float | None = None
+    """Bounds the gates of the interpreter, see `Gate`. None: the paper's, without bound."""
     init: str = "paper"
     """`paper`: normal with deviation 1 / sqrt(parameters of the layer); `he`: deviation sqrt(2 / inputs)."""
 
@@ -56,8 +55,6 @@ class AgentConfig:
                 raise InputError(f"{name} {getattr(self, name)}: it is 1 or more")
         if self.view < 3 or self.view % 2 == 0:
             raise InputError(f"view {self.view}: it is odd, so that the agent has a centre, and 3 or more")
-        if not self.word_deviation > 0:
-            raise InputError(f"word_deviation {self.word_deviation}: it is above 0")
         if not self.pixel_unit > 0:
             raise InputError(f"pixel_unit {self.pixel_unit}: it is above 0")
         if self.cell != 12:

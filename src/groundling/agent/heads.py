@@ -21,8 +21,8 @@ class Decision(NamedTuple):
     """[B, N]: how good it is to be where, for planners that know"""
 
 
-class Policy(nn.Linear):
-    """The layer before the softmax over actions; it starts small, so that a young agent tries everything."""
+class Small(nn.Linear):
+    """A last layer that starts small, so that a young agent tries everything and expects nothing."""
 
     def reset_parameters(self) -> None:
         nn.init.normal_(self.weight, 0, 0.01)
@@ -55,7 +55,7 @@ class MLPPlanner(nn.Module):
             nn.Flatten(),
             *mlp(4 * config.places, 512, 512, 512),
         )
-        self.action = nn.Sequential(*mlp(512, 512), Policy(512, config.actions))
+        self.action = nn.Sequential(*mlp(512, 512), Small(512, config.actions))
         self.critic = nn.Sequential(*mlp(512, 512), nn.Linear(512, 1))
 
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
@@ -79,31 +79,33 @@ class ValueIterationPlanner(nn.Module):
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
         self.side, self.sweeps = config.view, config.sweeps
-        self.reward = nn.Sequential(
-            nn.Conv2d(2, self.HIDDEN, 1), nn.ReLU(), nn.Conv2d(self.HIDDEN, self.MOVES + 1, 1)
-        )  # per place: what each kind of move into it brings, and what it is worth at first
-        self.spread = nn.Parameter(torch.empty(self.MOVES, 9))
+        self.reward = nn.Sequential(nn.Linear(2, self.HIDDEN), nn.ReLU(), Small(self.HIDDEN, self.MOVES))
+        """Per place: what each kind of move there brings, beside the attention that the place has."""
+        self.spread = nn.Parameter(torch.zeros(self.MOVES, 9))
         """How the worth of the 3 x 3 places around one adds to what each kind of move brings there."""
         self.register_buffer("_near", _neighbours(self.side), persistent=False)
         around = 9 * (1 + 2)
-        self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), Policy(64, config.actions))
-        self.critic = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), nn.Linear(64, 1))
-        with torch.no_grad():  # values spread a little from the neighbours at first, or deep sweeps would explode
-            self.spread.normal_(0.1, 0.02)
+        self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), Small(64, config.actions))
+        self.critic = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), Small(64, 1))
+        with torch.no_grad():  # each kind of move looks to another side, or worth would blur before it comes far
+            for move, side in enumerate((1, 3, 5, 7)):
+                self.spread[move, side] = 0.9
 
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each picture"""
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
-        rewards, value = self.reward(maps).flatten(2).split([self.MOVES, 1], dim=1)  # [B, moves, N], [B, 1, N]
+        rewards = x_loc[:, None] + self.reward(torch.stack([x_loc, x_terr], 2)).transpose(1, 2)  # [B, moves, N]
         # The convolution as one matrix product: on maps so small, half the time of a convolution of one channel.
         spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
-        value = value[:, 0]
+        value = torch.zeros_like(x_loc)
         for _ in range(self.sweeps):
             value = (rewards + (value @ spread).view_as(rewards)).amax(1)  # max over the kinds of move
         here = slice(self.side // 2 - 1, self.side // 2 + 2)
-        seen = torch.cat([value.view_as(maps[:, :1]), maps], 1)
-        around = seen[:, :, here, here].flatten(1)  # [B, 3 maps * 9 places]
-        return Decision(self.action(around), self.critic(around)[:, 0], value)
+        around = maps[:, :, here, here].flatten(1)  # [B, 2 maps * 9 places]
+        worth = value.view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9 places]
+        better = worth - worth[:, 4:5]  # than to be where the agent is
+        logits = self.action(torch.cat([better, around], 1))
+        return Decision(logits, self.critic(torch.cat([worth, around], 1))[:, 0], value)
 
 
 def _neighbours(side: int) -> Tensor:

@@ -18,8 +18,8 @@ class Words(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
-        self.table = nn.Parameter(config.word_deviation * torch.randn(config.words, config.depth))
-        """u [words, D]: zero mean and, in the paper, unit deviation"""
+        self.table = nn.Parameter(torch.randn(config.words, config.depth))
+        """u [words, D]: zero mean and unit deviation"""
 
     def padded(self) -> Tensor:
         """[words + 1, D]: with padding, which means nothing."""
@@ -78,7 +78,7 @@ class Interpreter(nn.Module):
         self.context = nn.Linear(2 * units, units)
         self.sentence = nn.Linear(2 * units, units)
         self.state = nn.GRUCell(units, units)
-        self.gate = nn.Linear(units, 1)
+        self.gate = Gate(units, config.gate)
         self.mask = ChannelMask(2 * units, units, config.depth) if masks else None
         self.log_temperature = (
             None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
@@ -103,7 +103,7 @@ class Interpreter(nn.Module):
             attended = (o[:, None] @ contexts)[:, 0]  # w-bar^i
             p = self.state(attended, p)  # p^i = GRU(p^{i-1}, w-bar^i)
             attention.append(o)
-            gates.append(torch.sigmoid(self.gate(p))[:, 0])  # rho^i = sigma(W p^i + b), Eq. 7
+            gates.append(self.gate(p))  # rho^i
         o = torch.stack(attention, 1)
         return Program(
             attention=o,
@@ -111,6 +111,24 @@ class Interpreter(nn.Module):
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
         )
+
+
+class Gate(nn.Linear):
+    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), so that no gate shuts for good: a linear one
+    does while only simple sentences are understood, and compositions are then never learnt.
+    """
+
+    def __init__(self, units: int, bound: float | None) -> None:
+        super().__init__(units, 1)
+        self.bound = bound
+        if bound is not None:
+            nn.init.constant_(self.bias, -2.0)  # simple at first: a map is rather kept than transformed
+
+    def forward(self, p: Tensor) -> Tensor:
+        """[S, units] -> [S]"""
+        if self.bound is None:
+            return torch.sigmoid(super().forward(p))[:, 0]
+        return torch.sigmoid(self.bound * F.cosine_similarity(p, self.weight, dim=1) + self.bias)
 
 
 class ChannelMask(nn.Module):

@@ -60,7 +60,7 @@ class PlainAgent(nn.Module):
             s = (o[:, :, None] * w).sum(1)
             detected = F.softmax((h * s[:, None]).sum(2), dim=1)
             x_loc = self.convolve(detected, y)
-            rho = torch.sigmoid(reader.gate(p))
+            rho = reader.gate(p)[:, None]
             y = rho * x_loc + (1 - rho) * y
         mean = (states * real[:, :, None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
         assert reader.mask is not None, "only an agent that answers is written out here"

@@ -5,8 +5,8 @@ from torch import nn
 
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import Policy, ValueIterationPlanner
-from groundling.agent.language import Words
+from groundling.agent.heads import Small, Terrain, ValueIterationPlanner
+from groundling.agent.language import Gate, Words
 from groundling.agent.model import Agent, Model, NavAlone
 from groundling.agent.perception import Perception
 from groundling.errors import InputError, nearest
@@ -57,7 +57,7 @@ def initialise_as_he(model: nn.Module) -> None:
     attend to one place from the start, and learning stalls (questions right after 400 updates of 128: 45 %, not 25 %).
     """
     for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear) and not isinstance(layer, Policy) and layer.bias is not None:
+        if isinstance(layer, nn.Conv2d | nn.Linear) and not isinstance(layer, Small | Gate) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             layer.bias.fill_(0.01)  # not zero: maps that are zero must not leave ReLUs on their kink
         elif isinstance(layer, nn.LSTM):  # it starts by remembering: the forget gates are open
@@ -65,3 +65,5 @@ def initialise_as_he(model: nn.Module) -> None:
     for part in model.modules():
         if isinstance(part, Perception):
             part.features.weight.mul_(part.features.out_channels**-0.5)
+        elif isinstance(part, Terrain):  # or its sigmoid would be fixed from the start
+            part.f.mul_(len(part.f) ** -0.5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from groundling.cli import bench, demo, evaluate, language, models, train, world
+from groundling.cli import bench, demo, evaluate, language, leaks, models, train, world
 from groundling.errors import InputError, TrainingError
 
 app = tyro.extras.SubcommandApp()
@@ -16,6 +16,7 @@ app.command(bench.app, name="bench", help="Measure this machine: rates and their
 app.command(models.models)
 app.command(train.help_train, name="train")
 app.command(evaluate.evaluate)
+app.command(leaks.leaks)
 app.command(demo.demo)
 
 

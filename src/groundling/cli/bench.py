@@ -62,6 +62,21 @@ def agent(
     print_table("One update of 256 frames", ("", "ms, GFLOP/s or ratio"), list(result.items()))
 
 
+@app.command
+def learn(
+    rounds: Annotated[int, tyro.conf.arg(help="Rounds of PPO to measure.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """The fast preset: updates and steps a second, the time spent by part, and an update done plainly."""
+    needs("agent")
+    from groundling.cli.bench_learn import measure
+
+    result = measure(rounds)
+    if as_json:
+        return print_json(result)
+    print_table("The fast preset", ("", "rate, share, ms or ratio"), list(result.items()))
+
+
 def rate(run: Callable[[], int], seconds: float) -> float:
     """How many things a second `run` does; it returns how many it did. The best of three spells."""
     run()

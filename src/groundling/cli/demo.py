@@ -1,88 +1,67 @@
-"""`groundling demo`: a session told in the terminal, a sheet of worlds and a moving picture."""
+"""`groundling demo`: a small world is learnt in minutes, tested on sentences never heard, and shown."""
 
-import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import tyro
-from PIL import Image, ImageDraw, ImageFont
 
-from groundling.cli.output import Seed
-from groundling.teacher.session import Session, Teacher
-from groundling.world.catalog import PERSON_PIXELS, Pixels
-from groundling.world.oracle import best_actions
-from groundling.world.simulation import ACTIONS
-from groundling.world.view import ansi, draw, map_cells
+from groundling.cli.extras import needs
+from groundling.cli.output import print_table
+from groundling.errors import InputError
 
-SHEET_COLUMNS, SHEET_ROWS = 4, 3
-CAPTION_PIXELS = 84
+SHOWN = 12
+"""Sessions on a sheet of pictures."""
 
 
-def demo(out: Annotated[Path, tyro.conf.arg(help="Folder for the pictures.")] = Path("out"), seed: Seed = 1) -> None:
-    """Tell a session in the terminal and write a contact sheet and a GIF."""
-    out.mkdir(parents=True, exist_ok=True)
-    print("Compiling the simulator (the first time only) ...", flush=True)
-    teacher = Teacher()
-    sheet = contact_sheet(teacher, teacher.begin(seed, np.arange(SHEET_COLUMNS * SHEET_ROWS)))
-    sheet.save(out / "worlds.png")
-    frames = narrate(teacher, teacher.begin(seed, [0]))
-    frames[0].save(
-        out / "session.gif",
-        save_all=True,
-        append_images=frames[1:],
-        duration=[1500] * (len(frames) - 1) + [3000],
-        loop=0,
-    )
-    print(f"\nWritten: {out / 'worlds.png'}, {out / 'session.gif'}")
+def demo(
+    out: Annotated[Path, tyro.conf.arg(help="Folder for the run, its table and its pictures.")] = Path("out"),
+    preset: Annotated[str, tyro.conf.arg(help="What to train: smoke, or another preset.")] = "smoke",
+    sessions: Annotated[int, tyro.conf.arg(help="Whole sessions in each part of the test.")] = 1000,
+) -> None:
+    """Train an agent in a small world, test it on known and on new sentences, and write a table and pictures."""
+    needs("agent")
+    needs("study")
+    from groundling.cli.train import follow
+    from groundling.learn.config import PRESETS
+    from groundling.learn.evaluate import Examiner
+    from groundling.learn.shipped import find
+    from groundling.learn.trainer import Trainer
+    from groundling.study import pictures
+    from groundling.study.curves import learning_curve
+
+    if preset not in PRESETS:
+        raise InputError(f"preset {preset!r}: it is one of {', '.join(PRESETS)}")
+    config = PRESETS[preset]
+    run = out / "run"
+    follow(Trainer(config, run, resume=True))
+    agent = find(str(run / "last.safetensors"))
+
+    rows = []
+    for told, split, phase in (
+        ("normal: such as it was taught", None, "train"),
+        ("ZS1: new pairs of known words", "zs1", "test"),
+        ("ZS2: words known from answers only", "zs2", "test"),
+    ):
+        teacher = agent.teacher(split, None, phase)
+        record = Examiner(agent.model, teacher, greedy=True).examine(sessions)
+        scores = {**record.commands(), **record.questions()}
+        rows.append((told, *(_percent(scores[name]) for name in ("success", "accuracy", "command_attention"))))
+    columns = ("sentences", "commands done %", "questions right %", "attention on the target %")
+    print_table(f"After {sessions:,} whole sessions of each kind", columns, rows)
+    text = ["| " + " | ".join(row) + " |" for row in (columns, ("---",) * len(columns), *rows)]
+    (out / "table.md").write_text("\n".join(text) + "\n", "utf-8")
+
+    learning_curve([run / "metrics.jsonl"], out / "learning.png")
+    teacher = agent.teacher("zs2", None, "test")
+    session = teacher.begin(0, np.arange(SHOWN))
+    pictures.attention_sheet(agent, teacher, session).save(out / "attention.png")
+    pictures.save_gif(pictures.walk(agent, teacher, teacher.begin(1, [0])), out / "session.gif")
+    written = ("table.md", "learning.png", "attention.png", "session.gif")
+    print(f"Written: {', '.join(str(out / name) for name in written)}")
 
 
-def narrate(teacher: Teacher, session: Session) -> list[Image.Image]:
-    """Walk the oracle's way through a session, say what happens, and keep a picture of each step."""
-    print(ansi(session.state, teacher.catalog)[0])
-    print(f"\nTeacher: {teacher.text(session.command, 0)}")
-    frames = []
-    ended = False
-    while not ended:
-        lines = [f"Teacher: {teacher.text(session.command, 0)}"]
-        if session.question.answer[0] >= 0:
-            answer = teacher.lexicon.words[session.question.answer[0]]
-            lines += [f"Teacher: {teacher.text(session.question, 0)}", f"Agent: {answer.capitalize()}."]
-            print(f"Teacher: {lines[1][9:]:<60} Agent: {answer.capitalize()}.")
-        frames.append(captioned(teacher, session, 0, lines))
-        action, _ = best_actions(session.state)
-        session, outcome = teacher.step(session, action)
-        ended = bool(outcome.terminated[0] or outcome.truncated[0])
-        print(f"  the agent goes {ACTIONS[action[0]]}: {outcome.reward[0]:+.1f}")
-    print("Target reached." if outcome.terminated[0] else "Time is up.")
-    return [
-        *frames,
-        captioned(teacher, session, 0, [f"Teacher: {teacher.text(session.command, 0)}", "Target reached."]),
-    ]
-
-
-def contact_sheet(teacher: Teacher, session: Session) -> Image.Image:
-    """Many sessions at their beginning, each with its command and question."""
-    tiles = []
-    for b in range(len(session.index)):
-        said = [teacher.text(session.command, b)]
-        if session.question.answer[b] >= 0:
-            answer = teacher.lexicon.words[session.question.answer[b]]
-            said.append(f"{teacher.text(session.question, b)} ({answer})")
-        tiles.append(captioned(teacher, session, b, said))
-    width, height = tiles[0].size
-    sheet = Image.new("RGB", (SHEET_COLUMNS * width, SHEET_ROWS * height), "white")
-    for k, tile in enumerate(tiles):
-        sheet.paste(tile, (k % SHEET_COLUMNS * width, k // SHEET_COLUMNS * height))
-    return sheet.reduce(2)
-
-
-def captioned(teacher: Teacher, session: Session, b: int, lines: list[str]) -> Image.Image:
-    """The map of session b from above, with lines of text under it."""
-    pixels: Pixels = draw(map_cells(session.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
-    side = pixels.shape[0]
-    image = Image.new("RGB", (side + 16, side + CAPTION_PIXELS + 16), "white")
-    image.paste(Image.fromarray(pixels), (8, 8))
-    text = "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(line, 52))
-    ImageDraw.Draw(image).multiline_text((10, side + 12), text, "black", ImageFont.load_default(17), spacing=3)
-    return image
+def _percent(estimate: Any) -> str:
+    if estimate is None:
+        return "-"
+    return f"{100 * estimate.mean:.1f} ({100 * estimate.low:.1f} .. {100 * estimate.high:.1f})"

@@ -4,7 +4,7 @@ import importlib.util
 
 from groundling.errors import InputError
 
-_EXTRAS = {"agent": ("torch", "safetensors")}
+_EXTRAS = {"agent": ("torch", "safetensors", "tensorboard"), "study": ("matplotlib",)}
 
 
 def needs(extra: str) -> None:

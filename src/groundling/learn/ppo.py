@@ -36,7 +36,11 @@ class PPO(Stage):
         super().__init__(model, config, self.settings.envs)
 
     def make_optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.model.parameters(), self.settings.rate)
+        parts: dict[bool, list[Tensor]] = {True: [], False: []}
+        for name, parameter in self.model.named_parameters():
+            parts[name.startswith(("planner.", "terrain."))].append(parameter)
+        rates = {True: self.settings.planner_rate, False: self.settings.rate}
+        return torch.optim.Adam([{"params": part, "lr": rates[own]} for own, part in parts.items() if part])
 
     @property
     def finished(self) -> bool:
@@ -47,7 +51,7 @@ class PPO(Stage):
         return self.updates / self.settings.updates
 
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
-        self.set_rate(self.settings.rate * (1 - self.progress))
+        self.scale_rates(1 - self.progress)
         rollout = self.act(chance, sums)
         for _ in range(self.settings.epochs):
             order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)

@@ -40,7 +40,7 @@ class Questions(Stage):
 
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         settings = self.settings
-        self.set_rate(settings.rate * min(1, (self.updates + 1) / settings.warm_up))
+        self.scale_rates(min(1, (self.updates + 1) / settings.warm_up))
         frames = self.look()
         frames = frames.select(frames.answers >= 0)
         scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)

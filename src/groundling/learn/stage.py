@@ -69,6 +69,7 @@ class Stage(ABC):
         self.updates = 0
         """How many were made."""
         self.optimiser = self.make_optimiser()
+        self.rates = [group["lr"] for group in self.optimiser.param_groups]
         self.worlds = Worlds(config.teacher(self.name), config.seed * 8 + self.number, worlds)
         self.pictures = self.worlds.pictures.to(self.device)
 
@@ -113,9 +114,10 @@ class Stage(ABC):
         self.optimiser.step()
         return norm
 
-    def set_rate(self, rate: float) -> None:
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+    def scale_rates(self, scale: float) -> None:
+        """Set the learning rates to a part of what they are by the config."""
+        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+            group["lr"] = scale * rate
 
     def tensors(self) -> dict[str, Tensor]:
         """All that is needed to go on from here, but for the model."""

@@ -5,7 +5,7 @@ A cell is a number into `Catalog.pictures`: outside the map, floor, wall, agent,
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
@@ -85,12 +85,12 @@ class Catalog:
             pictures=pictures,
         )
 
-    def smaller(self, classes: int) -> "Catalog":
-        """A catalogue of some of the classes, taken evenly from all, for a smaller world."""
-        if not 1 <= classes <= len(self.classes):
-            raise InputError(f"{classes} classes: these icons have from 1 to {len(self.classes)}")
-        chosen = [self.classes[k * len(self.classes) // classes] for k in range(classes)]
-        icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in chosen]
+    def only(self, names: Collection[str]) -> "Catalog":
+        """A catalogue of some of the classes, for a smaller world."""
+        for name in names:
+            if name not in self.classes:
+                raise InputError(f"class {name!r}: these icons have none{nearest(name, self.classes)}")
+        icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in names]
         cells = [*range(FIRST_ICON), *(FIRST_ICON + k for k in icons)]
         return Catalog._of(
             [(self.classes[self.icon_class[k]], int(self.icon_color[k])) for k in icons],

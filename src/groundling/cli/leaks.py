@@ -1,0 +1,46 @@
+"""`groundling leaks`"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from groundling.cli.extras import needs
+from groundling.cli.output import Json, print_json, print_table
+from groundling.errors import InputError
+
+
+def leaks(
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="The folder of a training run.")],
+    as_json: Json = False,
+) -> None:
+    """Prove, from the hashes of all sentences heard in a run, that nothing held out was trained on."""
+    needs("agent")
+    from groundling.learn.config import TrainConfig
+    from groundling.learn.leaks import check
+    from groundling.learn.trainer import read_state
+    from groundling.teacher.grammar import Grammar
+    from groundling.teacher.lexicon import Lexicon
+
+    try:
+        config = TrainConfig.of(json.loads((run / "config.json").read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"folder {run}: there is no training run in it ({error})") from error
+    _, tensors = read_state(run)
+    heard, answered = (tensors[f"stage.worlds.{name}"].numpy() for name in ("heard", "answered"))
+    found = check(heard, answered, config.split_for(config.split), Grammar(Lexicon(), config.catalog().pairs))
+    result = {**found._asdict(), "clean": found.clean}
+    if as_json:
+        print_json(result)
+    else:
+        rows = [
+            ("distinct sentences heard in training", found.sentences),
+            ("sentences of the language with something held out", found.held_out),
+            ("of those, heard in training", len(found.leaked)),
+            ("hashes of no sentence of the language", found.unknown),
+        ]
+        print_table(f"{run}: {'clean' if found.clean else 'NOT CLEAN'}", ("", ""), rows)
+    if not found.clean:
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""What came of learning, for people to look at: tables, curves and pictures."""

@@ -1,0 +1,46 @@
+"""Learning curves, from the metrics of runs alone."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from groundling.errors import InputError
+
+STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "groundling",
+}
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not the metrics of a run ({error})") from error
+
+
+def learning_curve(runs: Sequence[Path], path: Path) -> None:
+    """Success in training and answers right against minutes, one line for each run's metrics."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 2.8), layout="constrained")
+        axes = figure.subplots(1, 2, sharex=True, sharey=True)
+        for k, run in enumerate(runs):
+            lines = read_metrics(run)
+            for axis, name in zip(axes, ("success", "accuracy"), strict=True):
+                points = [(line["seconds"] / 60, 100 * line[name]) for line in lines if name in line]
+                shade = str(0.6 * k / max(1, len(runs) - 1)) if len(runs) > 1 else "0"
+                axis.plot(*zip(*points, strict=True), color=shade, linewidth=1, label=run.parent.name)
+        axes[0].set(title="sessions in which the target was reached", xlabel="minutes", ylabel="%", ylim=(0, 101))
+        axes[1].set(title="questions answered right", xlabel="minutes")
+        for axis in axes:
+            axis.grid(alpha=0.3)
+        if len(runs) > 1:
+            axes[0].legend(loc="lower right")
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

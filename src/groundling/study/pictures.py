@@ -1,0 +1,129 @@
+"""Pictures of sessions: maps with what is said, where an agent attends, and how it walks."""
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from groundling.learn.shipped import Trained
+from groundling.teacher.session import Session, Teacher
+from groundling.teacher.speech import Speech
+from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS
+from groundling.world.view import draw, map_cells, view_cells
+
+CAPTION_PIXELS = 84
+HEAT = np.array([230, 120, 0], np.float64)
+"""The colour of full attention, on icons that have every other."""
+
+
+def captioned(
+    teacher: Teacher, session: Session, b: int, lines: Sequence[str], heat: NDArray[np.float32] | None = None
+) -> Image.Image:
+    """The map of session b from above, coloured by attention [N] if given, with lines of text under it."""
+    pixels = draw(map_cells(session.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
+    if heat is not None:
+        pixels = warmed(pixels, on_map(heat, session, b))
+    side = pixels.shape[0]
+    image = Image.new("RGB", (side + 16, side + CAPTION_PIXELS + 16), "white")
+    image.paste(Image.fromarray(pixels), (8, 8))
+    text = "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(line, side // 8))
+    ImageDraw.Draw(image).multiline_text((10, side + 12), text, "black", ImageFont.load_default(17), spacing=3)
+    return image
+
+
+def on_map(heat: NDArray[np.float32], session: Session, b: int) -> NDArray[np.float32]:
+    """Attention over the agent's view [N], cut to the map: [size, size]"""
+    size = session.state.size
+    row, column = divmod(int(session.state.agent[b]), size)
+    view = heat.reshape(2 * size - 1, 2 * size - 1)
+    return view[size - 1 - row : 2 * size - 1 - row, size - 1 - column : 2 * size - 1 - column]
+
+
+def warmed(pixels: NDArray[np.uint8], heat: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """A map's picture with each cell coloured by its share of attention; a frame marks the warm ones."""
+    warm = np.kron(heat, np.ones((PERSON_PIXELS, PERSON_PIXELS)))[..., None]
+    mixed = pixels * (1 - 0.6 * warm) + HEAT * 0.6 * warm
+    for row, column in np.argwhere(heat > 0.1):
+        top, left = row * PERSON_PIXELS, column * PERSON_PIXELS
+        cell = mixed[top : top + PERSON_PIXELS, left : left + PERSON_PIXELS]
+        frame = np.ones(cell.shape[:2], np.bool_)
+        frame[4:-4, 4:-4] = False
+        cell[frame] = HEAT
+    return np.clip(mixed, 0, 255).astype(np.uint8)
+
+
+def sheet(tiles: Sequence[Image.Image], columns: int) -> Image.Image:
+    """Many pictures on one, at half their size."""
+    width, height = tiles[0].size
+    rows = -(-len(tiles) // columns)
+    whole = Image.new("RGB", (columns * width, rows * height), "white")
+    for k, tile in enumerate(tiles):
+        whole.paste(tile, (k % columns * width, k // columns * height))
+    return whole.reduce(2)
+
+
+def save_gif(frames: Sequence[Image.Image], path: Path, milliseconds: int = 1200) -> None:
+    """A moving picture that rests on its last frame."""
+    times = [milliseconds] * (len(frames) - 1) + [2 * milliseconds]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+
+
+class Thought(NamedTuple):
+    """What an agent makes of one sentence in one session."""
+
+    x_loc: NDArray[np.float32]
+    action: int
+    answer: str
+    emphasised: str
+    """The sentence, with the words that the agent attends to in capitals."""
+
+
+def think(agent: Trained, teacher: Teacher, session: Session, b: int, speech: Speech) -> Thought:
+    """Ask an agent what it thinks of sentence b."""
+    image = draw(view_cells(session.state)[b : b + 1], teacher.catalog.pictures[CELL_PIXELS])[0]
+    tokens = [token for token in speech.tokens[b].tolist() if token != teacher.lexicon.pad]
+    inside = agent.model.explain(image, tokens)
+    words = [teacher.lexicon.words[token] for token in tokens]
+    attended = inside["word_attention"].max(0) if "word_attention" in inside else np.zeros(len(words))
+    emphasised = " ".join(w.upper() if a > 0.3 else w for w, a in zip(words, attended, strict=True))
+    return Thought(
+        inside["x_loc"],
+        int(inside["action_probabilities"].argmax()),
+        teacher.lexicon.words[int(inside["answer_scores"].argmax())],
+        emphasised,
+    )
+
+
+def attention_sheet(agent: Trained, teacher: Teacher, session: Session, columns: int = 4) -> Image.Image:
+    """Where an agent attends: to the command in every other session, and to the question in the rest."""
+    tiles = []
+    for b in range(len(session.index)):
+        asked = b % 2 == 1 and session.question.type[b] >= 0
+        thought = think(agent, teacher, session, b, session.question if asked else session.command)
+        lines = [thought.emphasised]
+        if asked:
+            true = teacher.lexicon.words[session.question.answer[b]]
+            lines.append(f"Agent: {thought.answer}." + ("" if thought.answer == true else f" (It is {true}.)"))
+        tiles.append(captioned(teacher, session, b, lines, thought.x_loc))
+    return sheet(tiles, columns)
+
+
+def walk(agent: Trained, teacher: Teacher, session: Session) -> list[Image.Image]:
+    """How an agent lives through one session: its attention to the command, its answers and its steps."""
+    frames = []
+    over = False
+    while not over:
+        thought = think(agent, teacher, session, 0, session.command)
+        lines = [f"Teacher: {teacher.text(session.command, 0)}"]
+        if session.question.type[0] >= 0:
+            answer = think(agent, teacher, session, 0, session.question).answer
+            lines += [f"Teacher: {teacher.text(session.question, 0)}", f"Agent: {answer.capitalize()}."]
+        frames.append(captioned(teacher, session, 0, lines, thought.x_loc))
+        session, outcome = teacher.step(session, np.array([thought.action]))
+        over = bool(outcome.terminated[0] or outcome.truncated[0])
+    end = "Target reached." if outcome.terminated[0] else "Time is up."
+    return [*frames, captioned(teacher, session, 0, [f"Teacher: {teacher.text(session.command, 0)}", end])]
