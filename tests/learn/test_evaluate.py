@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from groundling.agent import Model, Output, View, build
+from groundling.agent import Model, View, build
 from groundling.learn.evaluate import Estimate, Examiner, evaluate
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.referents import referents
@@ -108,7 +108,7 @@ def test_report_has_every_type_from_sessions_of_its_own() -> None:
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_referents(type_: str) -> None:
-    """A command's referent is its target; a question's is where the thing asked about is, by the teacher's own answer."""
+    """A command's referent is its target; a question's is a cell of which the teacher's own answer is true."""
     teacher = Teacher(Lessons(balanced=1.0, types=(type_,)))
     session = teacher.begin(3, np.arange(200))
     is_command = type_.startswith("nav")
@@ -119,7 +119,7 @@ def test_referents(type_: str) -> None:
         assert np.array_equal(cells.argmax(1), in_view(session.state, session.state.target))
         return
     for b in range(200):
-        words = {describe(teacher, session.state, b, place, type_) for place in np.flatnonzero(cells[b])}
+        words = {describe(teacher, session.state, b, place, type_) for place in np.flatnonzero(cells[b]).tolist()}
         assert words == {teacher.lexicon.words[session.question.answer[b]]}
 
 

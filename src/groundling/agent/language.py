@@ -114,8 +114,9 @@ class Interpreter(nn.Module):
 
 
 class Gate(nn.Linear):
-    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), so that no gate shuts for good: a linear one
-    does while only simple sentences are understood, and compositions are then never learnt.
+    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), so that no gate shuts for good.
+
+    A linear one does while only simple sentences are understood, and compositions are then never learnt.
     """
 
     def __init__(self, units: int, bound: float | None) -> None:

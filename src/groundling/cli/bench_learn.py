@@ -42,7 +42,11 @@ def measure(rounds: int) -> dict[str, Any]:
     model = build(config.agent)
     assert isinstance(model, Agent)
     questions = Questions(model, config)
-    question_seconds = best_time(lambda: questions.update() and None, seconds=rounds)
+
+    def update_questions() -> None:
+        questions.update()
+
+    question_seconds = best_time(update_questions, seconds=rounds)
 
     stage = PPO(model, config)
     stage.update()  # warms up

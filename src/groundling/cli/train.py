@@ -32,7 +32,7 @@ def train(arguments: list[str]) -> None:
 
     def run(
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = PRESETS[preset],
-        out: Annotated[Path | None, tyro.conf.arg(help="Folder of the run; runs/PRESET-SPLIT-SEED if not given.")] = None,
+        out: Annotated[Path | None, tyro.conf.arg(help="Folder of the run; one in runs/ if not given.")] = None,
         resume: Annotated[bool, tyro.conf.arg(help="Go on with the run in the folder, if there is one.")] = False,
         minutes: Annotated[float | None, tyro.conf.arg(help="Save and stop after so many, over all resumes.")] = None,
         threads: Annotated[int | None, tyro.conf.arg(help="Of PyTorch; all cores if not given.")] = None,

@@ -118,9 +118,9 @@ class TrainConfig:
     """Draws what is held out."""
     classes: int | None = None
     """Object classes in the world; None: all."""
-    lessons: Lessons = Lessons()
+    lessons: Lessons = Lessons()  # noqa: RUF009 - frozen, as all defaults here are
     """Sizes of the world; the stages set how its sessions are drawn."""
-    agent: AgentConfig = AgentConfig()
+    agent: AgentConfig = AgentConfig()  # noqa: RUF009
     """The model."""
     questions: QuestionsConfig = QuestionsConfig()
     ppo: PPOConfig = PPOConfig()
@@ -211,20 +211,19 @@ def _of(kind: type[Any], record: dict[str, Any], where: str) -> Any:
 def _check(stage: str, settings: dict[str, Any]) -> None:
     """Numbers that no stage can have."""
     for name, value in settings.items():
-        least = 0 if name in ("updates", "curriculum", "entropy", "value", "answers", "weight_decay", "priority") else None
         if name in ("batch", "warm_up", "envs", "steps", "epochs", "group", "replay", "target_delay"):
-            least = 1
-        if least is not None and not value >= least:
-            raise InputError(f"{stage}.{name} {value}: it is {least} or more")
-        if name in ("rate", "planner_rate", "gradient_clip", "clip", "exploration_steps") and not value > 0:
-            raise InputError(f"{stage}.{name} {value}: it is above 0")
-        if name in ("target", "renewed", "balanced", "gamma", "trace", "exploration_end") and not 0 <= value <= 1:
-            raise InputError(f"{stage}.{name} {value}: it is from 0 to 1")
+            right, what = value >= 1, "1 or more"
+        elif name in ("rate", "planner_rate", "gradient_clip", "clip", "exploration_steps"):
+            right, what = value > 0, "above 0"
+        elif name in ("target", "renewed", "balanced", "gamma", "trace", "exploration_end"):
+            right, what = 0 <= value <= 1, "from 0 to 1"
+        else:
+            right, what = value >= 0, "0 or more"
+        if not right:
+            raise InputError(f"{stage}.{name} {value}: it is {what}")
 
 
-_OURS = AgentConfig(
-    planner="value_iteration", temperature=5.0, gate=5.0, init="he", pixel_zero=240.0, pixel_unit=64.0
-)
+_OURS = AgentConfig(planner="value_iteration", temperature=5.0, gate=5.0, init="he", pixel_zero=240.0, pixel_unit=64.0)
 PRESETS = {
     "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=120)),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),

@@ -207,7 +207,7 @@ def _answers(output: Output) -> NDArray[np.int64]:
 
 def _types(teacher: Teacher, types: tuple[str, ...]) -> list[str]:
     """Those of some types that the teacher can say."""
-    return [type_ for type_ in Teacher(replace(teacher.lessons, types=None), teacher.split, teacher.phase, teacher.catalog).types if type_ in types]
+    return [type_ for type_ in teacher.types if type_ in types]
 
 
 def _only(teacher: Teacher, type_: str) -> Teacher:

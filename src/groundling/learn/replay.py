@@ -42,7 +42,7 @@ class Replay:
         total = self.cumulative[len(self) - 1]
         points = (np.arange(count) + chance.random(count)) / count * total
         ranks = np.searchsorted(self.cumulative[: len(self)], points)
-        return by_rank[np.minimum(ranks, len(self) - 1)]
+        return np.asarray(by_rank[np.minimum(ranks, len(self) - 1)])
 
     def get(self, where: NDArray[np.int64]) -> dict[str, Tensor]:
         return {name: values[where] for name, values in self.rows.items()}

@@ -1,11 +1,9 @@
 """Trained agents by name: weights that come with the package, a file, or the folder of a run."""
 
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -13,7 +11,6 @@ from groundling.agent.checkpoint import Checkpoint, load
 from groundling.agent.model import Model
 from groundling.errors import InputError, nearest
 from groundling.learn.config import TrainConfig
-from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.session import Teacher
 from groundling.teacher.splits import Split
 

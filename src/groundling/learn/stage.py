@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
 import torch
@@ -103,13 +102,13 @@ class Stage(ABC):
     def descend(self, loss: Tensor) -> float:
         """Follow the gradient of a loss; its norm is returned."""
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         bound = float("inf") if self.gradient_clip is None else self.gradient_clip
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), bound))
         if not np.isfinite(norm) or not np.isfinite(loss.item()):
             raise TrainingError(
-                f"stage {self.name}, update {self.updates}: the loss is {loss.item():g} and its gradient's norm {norm:g}; "
-                "a smaller learning rate may help"
+                f"stage {self.name}, update {self.updates}: the loss is {loss.item():g} and the norm of its gradient "
+                f"{norm:g}; a smaller learning rate may help"
             )
         self.optimiser.step()
         return norm

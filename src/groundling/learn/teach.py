@@ -63,7 +63,7 @@ def teach(agent: Trained, word: str, examples: Sequence[Example], steps: int = 2
         detecting = -(seen.x_loc * detected).sum(1).mean()
         unusual = (((row - mean) / deviation) ** 2).mean()
         optimiser.zero_grad()
-        (answering + detecting + unusual / len(examples)).backward()  # type: ignore[no-untyped-call]
+        (answering + detecting + unusual / len(examples)).backward()
         optimiser.step()
     with torch.no_grad():
         model.words.table[number] = row

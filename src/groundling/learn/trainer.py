@@ -1,11 +1,11 @@
 """A training run: stages one after another, in a folder that holds all that is needed to go on after any crash.
 
-    config.json         what is being learnt, and how
-    metrics.jsonl       one line for some updates, and one for each evaluation
-    state.safetensors   everything: weights, optimiser, worlds, replay, sentences heard
-    last.safetensors    the agent as it is
-    best.safetensors    the agent that did best in an evaluation
-    tensorboard/        the metrics again, as curves
+config.json         what is being learnt, and how
+metrics.jsonl       one line for some updates, and one for each evaluation
+state.safetensors   everything: weights, optimiser, worlds, replay, sentences heard
+last.safetensors    the agent as it is
+best.safetensors    the agent that did best in an evaluation
+tensorboard/        the metrics again, as curves
 """
 
 import hashlib
@@ -108,7 +108,7 @@ class Trainer:
     def train(self, minutes: float | None = None, report: Report | None = None) -> str:
         """Learn until the stages are through, and say why it ended: finished, target, minutes or signal."""
         limit = float("inf") if minutes is None else 60 * minutes
-        writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self.progress.lines)  # type: ignore[no-untyped-call]
+        writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self.progress.lines)
         try:
             with self._signals():
                 return self._loop(limit, report, writer)
@@ -118,7 +118,7 @@ class Trainer:
                 "and --resume goes on from there"
             ) from error
         finally:
-            writer.close()  # type: ignore[no-untyped-call]
+            writer.close()
 
     def _loop(self, limit: float, report: Report | None, writer: SummaryWriter) -> str:
         sums = Sums()
@@ -202,7 +202,7 @@ class Trainer:
         with self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**told, **counts, **rounded}) + "\n")
         for name, value in line.items():
-            writer.add_scalar(f"{p.stage}/{name}", value, p.lines)  # type: ignore[no-untyped-call]
+            writer.add_scalar(f"{p.stage}/{name}", value, p.lines)
 
     def save(self) -> None:
         """Write all that is needed to go on from here, and the agent as it is."""
@@ -230,9 +230,7 @@ class Trainer:
                 "python": platform.python_version(),
             },
         }
-        return Checkpoint(
-            self.model, teacher.lexicon.words, teacher.catalog.hash, teacher.split.to_dict(), provenance
-        )
+        return Checkpoint(self.model, teacher.lexicon.words, teacher.catalog.hash, teacher.split.to_dict(), provenance)
 
     def _restore(self) -> None:
         progress, tensors = read_state(self.folder)
@@ -247,13 +245,12 @@ class Trainer:
         """Ctrl-C and SIGTERM end the run after the current update, once; a second one ends it at once."""
 
         def note(number: int, frame: FrameType | None) -> None:
-            self.signal = number
+            self.signal = int(number)
             signal.signal(number, old[number])
 
         old: dict[int, Any] = {}
-        for number in (signal.SIGINT, signal.SIGTERM):
-            old[number] = signal.getsignal(number)
-            signal.signal(number, note)
+        for caught in (signal.SIGINT, signal.SIGTERM):
+            old[caught] = signal.signal(caught, note)
         try:
             yield
         finally:

@@ -120,4 +120,3 @@ class Worlds:
         self.session = Session.of(of_session)
         self.reward, self.answered = arrays["reward"].copy(), arrays["answered"].copy()
         self.heard = set(arrays["heard"].tolist())
-

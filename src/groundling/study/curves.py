@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from groundling.errors import InputError
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -28,7 +28,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def learning_curve(runs: Sequence[Path], path: Path) -> None:
     """Success in training and answers right against minutes, one line for each run's metrics."""
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(rc=STYLE):
         figure = Figure(figsize=(6.4, 2.8), layout="constrained")
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         for k, run in enumerate(runs):

@@ -53,7 +53,7 @@ def warmed(pixels: NDArray[np.uint8], heat: NDArray[np.float32]) -> NDArray[np.u
         frame = np.ones(cell.shape[:2], np.bool_)
         frame[4:-4, 4:-4] = False
         cell[frame] = HEAT
-    return np.clip(mixed, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(mixed, 0, 255), np.uint8)
 
 
 def sheet(tiles: Sequence[Image.Image], columns: int) -> Image.Image:

@@ -1,8 +1,8 @@
 """Which sentences are for training and which for testing: predicates over the words that a sentence says together.
 
 zs1 holds out pairs of content words, zs2 and novel hold out object words. In training no command or question says what
-is held out; in testing every one does. A zs2 word still occurs in answers, and so is learnt; a novel word does not, until
-it is taught: its objects are only seen. One agent can be tested on both zs1 and zs2 if it was trained with pairs and
+is held out; in testing every one does. A zs2 word still occurs in answers, and so is learnt; a novel word does not: its
+objects are only seen, until it is taught. One agent can be tested on both zs1 and zs2 if it was trained with pairs and
 words held out (`joined`): zs1 sentences then say no held-out word.
 """
 
