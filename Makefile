@@ -18,6 +18,7 @@ test: .venv/dev
 bench: .venv/dev
 	$(BIN)/groundling bench world
 	$(BIN)/groundling bench agent
+	$(BIN)/groundling bench learn
 
 icons: .venv/dev
 	$(BIN)/python icons/build.py
@@ -30,10 +31,11 @@ clean:
 	touch $@
 
 .venv/demo: .venv/pip pyproject.toml
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet $(TORCH)
+	$(BIN)/pip install --quiet --editable '.[agent,study]'
 	touch $@
 
 .venv/dev: .venv/pip pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[agent,export,compare,dev]'
+	$(BIN)/pip install --quiet --editable '.[agent,study,export,compare,dev]'
 	touch $@

@@ -11,7 +11,7 @@ FAST = TrainConfig(
     agent=AGENT,
     classes=6,
     questions=QuestionsConfig(updates=30, batch=8, curriculum=100, target=1.0),
-    ppo=PPOConfig(updates=6, envs=8, steps=4, group=4),
+    ppo=PPOConfig(updates=6, envs=8, steps=4, group=4, types=("nav_obj", "rec_obj2col")),
     evaluate_every=3,
     evaluate_sessions=20,
 )

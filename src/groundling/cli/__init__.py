@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from groundling.cli import bench, demo, evaluate, language, leaks, models, train, world
+from groundling.cli import bench, demo, evaluate, language, leaks, models, ship, teaching, train, world
 from groundling.errors import InputError, TrainingError
 
 app = tyro.extras.SubcommandApp()
@@ -17,6 +17,8 @@ app.command(models.models)
 app.command(name="train")(train.help_train)
 app.command(evaluate.evaluate)
 app.command(leaks.leaks)
+app.command(ship.ship)
+app.command(teaching.teaching)
 app.command(demo.demo)
 
 

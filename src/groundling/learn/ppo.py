@@ -120,7 +120,7 @@ class PPO(Stage):
         losses = {
             "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip),
             "value_loss": settings.value * F.mse_loss(output.value, flat(rollout.returns)),
-            "entropy_loss": -settings.entropy * entropy(output.action_logits),
+            "entropy_loss": -settings.entropy * (1 - self.progress) * entropy(output.action_logits),
         }
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)

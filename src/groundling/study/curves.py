@@ -44,3 +44,24 @@ def learning_curve(runs: Sequence[Path], path: Path) -> None:
         if len(runs) > 1:
             axes[0].legend(loc="lower right")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def teaching_curve(record: Path, path: Path) -> None:
+    """Success and accuracy with a taught word against the number of examples, with 95 % intervals over words."""
+    rows = json.loads(record.read_text("utf-8"))["summary"]
+    with mpl.rc_context(rc=STYLE):
+        figure = Figure(figsize=(4.2, 2.8), layout="constrained")
+        axis = figure.subplots()
+        for name, told, marker in (("success", "commands done", "o"), ("accuracy", "questions right", "s")):
+            means = [100 * row[name]["mean"] for row in rows]
+            below = [100 * (row[name]["mean"] - row[name]["low"]) for row in rows]
+            above = [100 * (row[name]["high"] - row[name]["mean"]) for row in rows]
+            fill = "black" if marker == "o" else "white"
+            axis.errorbar(
+                range(len(rows)), means, (below, above), marker=marker, label=told, color="black", mfc=fill, capsize=2
+            )
+        axis.set_xticks(range(len(rows)), [str(row["examples"]) for row in rows])
+        axis.set(xlabel="examples of the word", ylabel="%", ylim=(0, 101))
+        axis.grid(alpha=0.3)
+        axis.legend(loc="lower right")
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)

@@ -1,0 +1,43 @@
+"""`groundling teaching`"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.progress import track
+
+from groundling.cli.extras import needs
+from groundling.cli.output import print_table
+from groundling.errors import InputError
+
+
+def teaching(
+    agent: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(help="An agent trained with --split novel.")
+    ] = "novel-12",
+    sessions: Annotated[int, tyro.conf.arg(help="Whole sessions with each word after each lesson.")] = 200,
+    out: Annotated[Path, tyro.conf.arg(help="Folder for teaching.json and the curve.")] = Path("results"),
+) -> None:
+    """Teach each novel word from 1, 2, 5, 10 and 50 examples, five times; command and ask with it; draw the curve."""
+    needs("agent")
+    needs("study")
+    from groundling.files import write_whole
+    from groundling.learn.shipped import find
+    from groundling.study.curves import teaching_curve
+    from groundling.study.teaching import measure, summary
+
+    found = find(agent)
+    if found.split.kind != "novel":
+        raise InputError(f"{agent}: trained on the split {found.split.kind}; teaching needs words that are novel to it")
+    out.mkdir(parents=True, exist_ok=True)
+    words = [word for group in found.split.held_out for word in group]
+    results = [measure(found, word, sessions) for word in track(words, "teaching")]
+    record = {"agent": agent, "sessions": sessions, "summary": summary(results), "words": results}
+    write_whole(out / "teaching.json", (json.dumps(record, indent=1) + "\n").encode())
+    teaching_curve(out / "teaching.json", out / "teaching.svg")
+    rows = [
+        (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success", "accuracy")))
+        for row in record["summary"]
+    ]
+    print_table(f"{len(words)} words", ("examples", "commands done %", "questions right %"), rows)
