@@ -1,5 +1,6 @@
 """The agent against its plain twin, and the identities that its equations must satisfy."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from torch import Tensor
 
 from groundling.agent import MODELS, AgentConfig, View, build
 from groundling.agent.export import export_onnx
-from groundling.agent.grounding import Program, centre, ground, transform
+from groundling.agent.grounding import Program, centre, ground, sharpen, transform
+from groundling.agent.language import Gate
 from groundling.agent.model import Agent
 from groundling.agent.perception import Cube
 from groundling.agent.plain import PlainAgent
@@ -67,12 +69,12 @@ def assert_close(a: Tensor, b: Tensor, name: str = "") -> None:
 
 
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
-@pytest.mark.parametrize("temperature", [None, 5.0])
+@pytest.mark.parametrize("options", [{}, {"temperature": 5.0, "sharpness": 2.0, "gate": 5.0}], ids=["paper", "ours"])
 @pytest.mark.parametrize("pictures", ["noise", "sessions"])
-def test_equals_the_plain_twin(planner: str, temperature: float | None, pictures: str) -> None:
+def test_equals_the_plain_twin(planner: str, options: dict[str, float], pictures: str) -> None:
     """Features, attention, answers, action logits, values and all gradients."""
     zero = 240.0 if pictures == "sessions" else 0.0
-    model = agent(planner=planner, temperature=temperature, pixel_zero=zero, pixel_unit=64.0)
+    model = agent(planner=planner, pixel_zero=zero, pixel_unit=64.0, **options)
     plain = PlainAgent(model)
     images = noise(6) if pictures == "noise" else real_sessions(6)[0]
     commands, questions = sentences(6, 1), sentences(6, 2)
@@ -117,6 +119,26 @@ def test_batched_forward_is_the_parts_one_by_one() -> None:
     torch.testing.assert_close(output.value, value)
     assert output.answer_scores is not None
     torch.testing.assert_close(output.answer_scores, model.answer(seen, questions))
+
+
+def test_sharpening_by_hand() -> None:
+    sharp = sharpen(torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), torch.tensor([2.0, 1.0]))
+    torch.testing.assert_close(sharp, torch.tensor([[4 / 6, 1 / 6, 1 / 6], [0.5, 0.25, 0.25]]))
+
+
+def test_a_bounded_gate_never_shuts() -> None:
+    """Whatever its weights, rho stays between sigma(b - g) and sigma(b + g), and has a gradient."""
+    gate = Gate(8, 5.0)
+    assert gate.bias.item() == -2.0
+    with torch.no_grad():
+        gate.weight.mul_(1e6)
+    states = torch.randn(100, 8, requires_grad=True)
+    rho = gate(states)
+    assert 1 / (1 + math.exp(7)) <= rho.min()
+    assert rho.max() <= 1 / (1 + math.exp(-3))
+    rho.sum().backward()
+    assert states.grad is not None
+    assert states.grad.abs().sum(1).min() > 0
 
 
 def a_cube(batch: int = 2, side: int = 5) -> Cube:

@@ -41,6 +41,8 @@ class AgentConfig:
     """K: how many sweeps `value_iteration` makes."""
     temperature: float | None = None
     """Scales the cosines of the word attention; learnt from this start. None: the paper's plain softmax."""
+    sharpness: float | None = None
+    """Exponent of the map that a sentence ends with; learnt from this start. None: the paper's map, as it comes."""
     gate: float | None = None
     """Bounds the gates of the interpreter, see `Gate`. None: the paper's, without bound."""
     init: str = "paper"

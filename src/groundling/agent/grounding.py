@@ -20,10 +20,12 @@ class Program(NamedTuple):
     """rho [S, I]: how far each step's map replaces the one before"""
     x_feat: Tensor
     """[S, D]: the channel mask"""
+    sharpness: Tensor | None = None
+    """beta [S]: the exponent that makes the last map point; None: the paper's, which is left as it comes"""
 
     def select(self, which: Tensor) -> "Program":
         """The programs of a batch, from those of its distinct sentences."""
-        return Program(*(part[which] for part in self))
+        return Program(*(None if part is None else part[which] for part in self))
 
 
 class Grounding(NamedTuple):
@@ -73,7 +75,17 @@ def ground(program: Program, cube: Cube) -> Grounding:
         x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 changes nothing
         y = rho * x_loc + (1 - rho) * y  # y^i
         maps.append(x_loc)
+    if program.sharpness is not None:
+        maps[-1] = sharpen(maps[-1], program.sharpness)
     return Grounding(detections, torch.stack(maps, 1))
+
+
+def sharpen(x_loc: Tensor, beta: Tensor) -> Tensor:
+    """x_loc ** beta, again with sum 1: [B, N], [B] -> [B, N].
+
+    The place between two objects has twice the attention of others beside them, and no convolution can make it more.
+    """
+    return F.softmax(beta[:, None] * x_loc.clamp(min=1e-6).log(), dim=1)
 
 
 def predict(cube: Cube, x_loc: Tensor, x_feat: Tensor, table: Tensor) -> Tensor:

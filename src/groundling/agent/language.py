@@ -83,6 +83,7 @@ class Interpreter(nn.Module):
         self.log_temperature = (
             None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
         )
+        self.log_sharpness = None if config.sharpness is None else nn.Parameter(torch.tensor(config.sharpness).log())
 
     def forward(self, words: Words, tokens: Tensor) -> Program:
         """tokens [S, L] -> the program of each sentence"""
@@ -110,6 +111,7 @@ class Interpreter(nn.Module):
             words=count(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
+            sharpness=None if self.log_sharpness is None else self.log_sharpness.exp().expand(len(tokens)),
         )
 
 

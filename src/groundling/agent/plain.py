@@ -62,6 +62,9 @@ class PlainAgent(nn.Module):
             x_loc = self.convolve(detected, y)
             rho = reader.gate(p)[:, None]
             y = rho * x_loc + (1 - rho) * y
+        if reader.log_sharpness is not None:
+            power = x_loc.clamp(min=1e-6) ** reader.log_sharpness.exp()
+            x_loc = power / power.sum(1, keepdim=True)
         mean = (states * real[:, :, None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
         assert reader.mask is not None, "only an agent that answers is written out here"
         return x_loc, reader.mask(mean)

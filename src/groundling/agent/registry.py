@@ -41,7 +41,11 @@ def initialise_as_the_paper(model: nn.Module) -> None:
     """
     if isinstance(model, Words | ValueIterationPlanner):
         return
-    own = [p for name, p in model.named_parameters(recurse=False) if name not in ("places", "log_temperature")]
+    own = [
+        p
+        for name, p in model.named_parameters(recurse=False)
+        if name not in ("places", "log_temperature", "log_sharpness")
+    ]
     count = sum(p.numel() for p in own)
     for p in own:
         p.normal_(0, count**-0.5)
