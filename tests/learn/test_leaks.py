@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from groundling.learn.leaks import check, sentence_hashes
+from groundling.learn.leaks import _language, check, sentence_hashes
 from groundling.learn.worlds import Worlds
-from groundling.teacher.grammar import MAX_WORDS, TYPES, Grammar, Meaning
+from groundling.teacher.grammar import MAX_WORDS, Grammar, Meaning
 from groundling.teacher.session import Lessons, Teacher
 from groundling.teacher.splits import Split
 from groundling.world.catalog import Catalog
@@ -18,8 +18,16 @@ def rows(grammar: Grammar, meanings: list[Meaning]) -> np.ndarray:
 
 @pytest.mark.slow
 def test_hashes_are_distinct_over_the_whole_language(grammar: Grammar) -> None:
-    hashes = np.concatenate([sentence_hashes(rows(grammar, [*grammar.meanings(type_)])) for type_ in TYPES])
+    everything = Split("zs2", 0, 0, ())
+    hashes = np.concatenate([sentence_hashes(tokens) for _, tokens in _language(everything, grammar)])
     assert len(np.unique(hashes)) == 1_639_015
+
+
+def test_the_language_is_the_grammars(grammar: Grammar) -> None:
+    """The fast enumeration says what the grammar says, sentence by sentence."""
+    first = [tokens for _, tokens in _language(Split("zs2", 0, 0, ()), grammar)][: len(grammar.templates["nav_obj"])]
+    wanted = rows(grammar, [*grammar.meanings("nav_obj")])
+    assert {*map(tuple, np.concatenate(first).tolist())} == {*map(tuple, wanted.tolist())}
 
 
 @pytest.mark.slow

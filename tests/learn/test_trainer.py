@@ -139,19 +139,23 @@ def test_minutes_and_target(tmp_path: Path) -> None:
     assert not trainer.stage.finished
 
 
-def test_a_diverging_loss_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:
-    trainer = Trainer(FAST, tmp_path, device="cpu", save_seconds=0)
-
-    def spoil(*_: object) -> None:
-        if trainer.progress.lines == 3:
-            with torch.no_grad():
-                next(trainer.model.parameters()).fill_(float("nan"))
-
-    with pytest.raises(TrainingError, match=r"update \d+: the loss is nan.*smaller learning rate"):
-        trainer.train(report=spoil)
-    # The update that would have spoilt the saved state was never made.
+def test_a_diverging_run_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:
+    """Steps so large that the next loss is not a number any more."""
+    wild = replace(FAST, ppo=replace(FAST.ppo, rate=1e36, planner_rate=1e36))
+    with pytest.raises(TrainingError, match=r"stage ppo, update 0: the loss is \S+ and the norm of its gradient"):
+        Trainer(wild, tmp_path, device="cpu").train()
     assert all(torch.isfinite(tensor).all() for tensor in weights(tmp_path).values())
-    assert Trainer(FAST, tmp_path, resume=True, device="cpu").train() == "finished"
+    assert read_state(tmp_path)[0].stage == "questions"
+
+
+def test_weights_that_are_not_numbers_are_not_saved(tmp_path: Path) -> None:
+    trainer = Trainer(FAST, tmp_path, device="cpu")
+    trainer.save()
+    with torch.no_grad():
+        next(trainer.model.parameters()).fill_(float("nan"))
+    with pytest.raises(TrainingError, match="stage questions, update 0: weights are infinite or not numbers"):
+        trainer.save()
+    assert all(torch.isfinite(tensor).all() for tensor in weights(tmp_path).values())
 
 
 def test_a_full_disk_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:

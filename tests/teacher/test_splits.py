@@ -4,12 +4,15 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from groundling.errors import InputError
 from groundling.teacher.grammar import TYPES, Grammar, Meaning
+from groundling.teacher.session import Lessons, Teacher
+from groundling.teacher.speech import Speech
 from groundling.teacher.splits import Split, content_words
-from groundling.world.catalog import Catalog
+from groundling.world.catalog import FIRST_ICON, Catalog
 
 
 def draw(catalog: Catalog, kind: str, holdout: float, seed: int = 0) -> Split:
@@ -98,3 +101,52 @@ def test_file(catalog: Catalog, tmp_path: Path) -> None:
 def test_bad_input(catalog: Catalog, kind: str, holdout: float, seed: int, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         draw(catalog, kind, holdout, seed)
+
+
+def said_and_answered(teacher: Teacher, b: int, speech: Speech) -> set[str]:
+    meaning = teacher.meaning(speech, b)
+    assert meaning is not None
+    answer = [teacher.lexicon.words[speech.answer[b]]] if speech.answer[b] >= 0 else []
+    return {*content_words(meaning), *answer}
+
+
+@pytest.mark.parametrize("phase", ["train", "test"])
+def test_a_novel_word_is_in_no_sentence_and_no_answer(catalog: Catalog, phase: str) -> None:
+    """Though its objects are on the maps; in testing each sentence says it, or asks for it."""
+    split = draw(catalog, "novel", 10)
+    assert len(split.held_out) == 12
+    novel = {word for group in split.held_out for word in group}
+    teacher = Teacher(Lessons(balanced=0.3), split, phase)
+    session = teacher.begin(0, np.arange(2000))
+    for speech in (session.command, session.question):
+        for b in np.flatnonzero(speech.type >= 0).tolist():
+            assert bool(said_and_answered(teacher, b, speech) & novel) == (phase == "test")
+    icons = session.state.grid[session.state.grid >= FIRST_ICON] - FIRST_ICON
+    seen = {catalog.classes[c] for c in catalog.icon_class[icons]}
+    assert novel <= seen
+
+
+def test_joined_splits_test_one_thing_at_a_time(catalog: Catalog) -> None:
+    """An agent trained without some pairs and some words: zs1 sentences say a pair of words that are not held out."""
+    pairs, words = draw(catalog, "zs1", 20), draw(catalog, "zs2", 20)
+    for split in (pairs.joined(words), words.joined(pairs)):
+        train, test = (Teacher(split=split, phase=phase) for phase in ("train", "test"))
+        held = set(words.held_out)
+        for teacher, wanted in ((train, False), (test, split.kind == "zs2")):
+            session = teacher.begin(0, np.arange(500))
+            for b in range(500):
+                meaning = teacher.meaning(session.command, b)
+                assert meaning is not None
+                assert split.allows(meaning, teacher.phase)
+                assert any((word,) in held for word in content_words(meaning)) == wanted
+        assert Split.of(json.loads(json.dumps(split.to_dict()))) == split
+
+
+def test_the_curriculum_begins_with_words_that_may_be_said(catalog: Catalog) -> None:
+    """With 90 % of the words held out, a few random classes would leave nothing to say."""
+    split = draw(catalog, "zs2", 90)
+    teacher = Teacher(Lessons(curriculum=10_000), split)
+    session = teacher.begin(0, np.arange(200))
+    icons = session.state.grid[session.state.grid >= FIRST_ICON] - FIRST_ICON
+    early = {catalog.classes[c] for c in catalog.icon_class[icons]}
+    assert early <= {name for name in catalog.classes if (name,) not in split.held_out}

@@ -79,7 +79,8 @@ class PPOConfig:
         "rec_bw_obj2loc",
         "rec_bw_obj2col",
     )
-    """... one of these: those that worlds drawn at random seldom trigger, the hardest twice."""
+    """... one of these: those that worlds drawn at random seldom trigger, the hardest twice. Left out are those that
+    the split and the maps cannot have."""
     gradient_clip: float = 10.0
     """Norm above which a gradient is cut; a small one shared by all losses would drown the answers'."""
 
@@ -186,13 +187,16 @@ class TrainConfig:
     def teacher(self, stage: str) -> Teacher:
         """The teacher of a stage."""
         chosen = self.stages[stage]
+        split, catalog = self.split_for(self.split), self.catalog()
         lessons = replace(self.lessons, balanced=chosen.balanced)
-        if isinstance(chosen, PPOConfig):
-            lessons = replace(lessons, types=chosen.types)
-        else:
-            types = QUESTIONS if isinstance(chosen, QuestionsConfig) else None
-            lessons = replace(lessons, types=types, curriculum=chosen.curriculum)
-        return Teacher(lessons, self.split_for(self.split), "train", self.catalog())
+        if not isinstance(chosen, PPOConfig):
+            lessons = replace(lessons, curriculum=chosen.curriculum)
+        teacher = Teacher(lessons, split, "train", catalog)
+        if isinstance(chosen, ActorCriticConfig):
+            return teacher
+        wanted = chosen.types if isinstance(chosen, PPOConfig) else QUESTIONS
+        types = tuple(name for name in wanted if name in teacher.types)
+        return Teacher(replace(lessons, types=types or None), split, "train", catalog)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

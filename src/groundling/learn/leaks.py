@@ -1,6 +1,6 @@
 """Proof that nothing held out was trained on: every sentence heard leaves its hash, and the whole language has few."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -39,32 +39,30 @@ def check(heard: NDArray[np.int64], answered: NDArray[np.int64], split: Split, g
     """Look up every sentence of the language, and every held-out answer, among what was heard."""
     if len(answered) != len(grammar.lexicon):
         raise InputError(f"a log of {len(answered)} words: this language has {len(grammar.lexicon)}")
+    heard = np.unique(heard)
     known, held_out = 0, 0
     leaked: list[str] = []
     for held, tokens in _language(split, grammar):
-        found = np.isin(sentence_hashes(tokens), heard)
+        hashes = sentence_hashes(tokens)
+        found = heard[np.minimum(np.searchsorted(heard, hashes), len(heard) - 1)] == hashes
         known += int(found.sum())
-        if held:
-            held_out += len(tokens)
-            leaked += [grammar.lexicon.text(row) for row in tokens[found].tolist()]
+        held_out += int(held.sum())
+        leaked += [grammar.lexicon.text(row) for row in tokens[found & held].tolist()]
     if split.kind == "novel":
         words = [word for group in split.held_out for word in group]
         leaked += [word for word in words if answered[grammar.lexicon.number[word]]]
     return LeakCheck(len(heard), held_out, tuple(leaked), len(heard) - known)
 
 
-def _language(split: Split, grammar: Grammar) -> Iterator[tuple[bool, NDArray[np.int16]]]:
-    """All sentences as tokens [., MAX_WORDS], a few thousand at once: those with something held out, and the others."""
+def _language(split: Split, grammar: Grammar) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.int16]]]:
+    """All sentences as tokens [P, MAX_WORDS], one template after another, and which hold something held out [P]."""
+    number, pad = grammar.lexicon.number, grammar.lexicon.pad
     for type_ in TYPES:
-        by_held: dict[bool, list[dict[str, str]]] = {True: [], False: []}
-        for slots in grammar.fillings(type_):
-            by_held[split.says_held_out(Meaning(type_, 0, slots))].append(slots)
-        for template in range(len(grammar.templates[type_])):
-            for held, fillings in by_held.items():
-                yield held, _tokens(grammar, (Meaning(type_, template, slots) for slots in fillings))
-
-
-def _tokens(grammar: Grammar, meanings: Iterable[Meaning]) -> NDArray[np.int16]:
-    pad = grammar.lexicon.pad
-    rows = [grammar.tokens(meaning) for meaning in meanings]
-    return np.array([row + [pad] * (MAX_WORDS - len(row)) for row in rows], np.int16).reshape(-1, MAX_WORDS)
+        fillings = [*grammar.fillings(type_)]
+        held = np.array([split.says_held_out(Meaning(type_, 0, slots)) for slots in fillings])
+        column = {slot: np.array([number[slots[slot]] for slots in fillings]) for slot in fillings[0]}
+        for template in grammar.templates[type_]:
+            tokens = np.full((len(fillings), MAX_WORDS), pad, np.int16)
+            for k, word in enumerate(template):
+                tokens[:, k] = column[word[1:-1]] if word[0] == "{" else number[word]
+            yield held, tokens

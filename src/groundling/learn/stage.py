@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -19,9 +20,15 @@ from groundling.teacher.grammar import TYPES
 class Sums:
     """Means in the making: what happened in some updates, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: Mapping[str, Sequence[float]] | None = None) -> None:
+        """`pairs`: totals and counts to go on from."""
         self.total: dict[str, float] = defaultdict(float)
         self.count: dict[str, float] = defaultdict(float)
+        for name, (total, count) in (pairs or {}).items():
+            self.add(name, total, count)
+
+    def pairs(self) -> dict[str, tuple[float, float]]:
+        return {name: (total, self.count[name]) for name, total in self.total.items()}
 
     def add(self, name: str, total: float, count: float = 1) -> None:
         self.total[name] += total

@@ -64,6 +64,8 @@ class Progress:
     best: float = -1.0
     evaluation: dict[str, float] = field(default_factory=dict)
     """The latest one."""
+    unlogged: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Sums of the updates since the last line."""
 
 
 Report = Callable[[Progress, float, dict[str, float]], None]
@@ -121,7 +123,6 @@ class Trainer:
             writer.close()
 
     def _loop(self, limit: float, report: Report | None, writer: SummaryWriter) -> str:
-        sums = Sums()
         saved = before = time.monotonic()
         while True:
             reason = self._reason(limit)
@@ -130,11 +131,13 @@ class Trainer:
                 if reason is not None:
                     return reason
                 self._next_stage()
+            sums = Sums(self.progress.unlogged)
             sums.merge(self.stage.update())
             self.progress.updates = self.stage.updates
+            self.progress.unlogged = sums.pairs()
             line: dict[str, float] = {}
             if self.stage.updates % LOG_EVERY[self.progress.stage] == 0 or self.stage.finished:
-                line, sums = self._count(sums), Sums()
+                line = self._count(sums)
                 walks = self.progress.stage != "questions"
                 if walks and (self.progress.lines % self.config.evaluate_every == 0 or self.stage.finished):
                     line |= self._evaluate()
@@ -173,6 +176,7 @@ class Trainer:
     def _count(self, sums: Sums) -> dict[str, float]:
         progress = self.progress
         progress.lines += 1
+        progress.unlogged = {}
         progress.frames += int(sums.total["frames"])
         progress.steps += int(sums.total["steps"])
         progress.sessions += int(sums.count["success"])
@@ -206,6 +210,11 @@ class Trainer:
 
     def save(self) -> None:
         """Write all that is needed to go on from here, and the agent as it is."""
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.model.parameters()):
+            raise TrainingError(
+                f"stage {self.progress.stage}, update {self.progress.updates}: weights are infinite or not numbers, "
+                "and are not saved; a smaller learning rate may help"
+            )
         weights = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         stage = {f"stage.{name}": tensor for name, tensor in self.stage.tensors().items()}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage}.items()}
@@ -219,7 +228,7 @@ class Trainer:
         """The agent as it is, with all that tells how it came to be."""
         teacher = self.stage.worlds.teacher
         heard = np.sort(np.fromiter(self.stage.worlds.heard, np.int64))
-        progress = {name: value for name, value in asdict(self.progress).items() if name != "best"}
+        progress = {name: value for name, value in asdict(self.progress).items() if name not in ("best", "unlogged")}
         provenance = {
             "config": self.config.to_dict(),
             "progress": progress,

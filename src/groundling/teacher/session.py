@@ -171,7 +171,7 @@ class Teacher:
             type_first=round(lessons.balanced * CHANCES),
             types=np.array([type_index(name) for name in self.types], np.int16),
             min_objects=min_objects(),
-            classes=np.random.Generator(np.random.Philox(0)).permutation(len(catalog.classes)).astype(np.int16),
+            classes=self._class_order(),
             icon_class=catalog.icon_class,
             icon_color=catalog.icon_color,
             first_icon=catalog.first_icon,
@@ -181,6 +181,12 @@ class Teacher:
             pad=lexicon.pad,
             words=words,
         )
+
+    def _class_order(self) -> NDArray[np.int16]:
+        """In which the curriculum lets classes in: those that may be named first, or there would be nothing to say."""
+        order = np.random.Generator(np.random.Philox(0)).permutation(len(self.catalog.classes))
+        held = self.split.table(self.lexicon)[self.lexicon.numbers(self.catalog.classes), -1]
+        return order[np.argsort(held[order], kind="stable")].astype(np.int16)
 
     @property
     def _wanted(self) -> int:
