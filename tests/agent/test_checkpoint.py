@@ -48,11 +48,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     save(path, a_checkpoint())
     before = path.read_bytes()
 
-    def full_disk(tensors: object, name: str, metadata: object) -> None:
-        Path(name).write_bytes(b"half a fi")
+    def full_disk(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("groundling.agent.checkpoint.save_file", full_disk)
+    monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         save(path, a_checkpoint())
     assert path.read_bytes() == before

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from PIL import Image
 
 from groundling.cli import main
 from groundling.cli.world import describe, oracle_actions
+from groundling.learn.config import PRESETS
 from groundling.teacher.session import Teacher
+from tests.learn.tiny import FAST
 
 Capture = pytest.CaptureFixture[str]
 
@@ -154,12 +157,77 @@ def test_bad_input(capsys: Capture, arguments: list[str], complaint: str) -> Non
     assert complaint in refusal(capsys, *arguments)
 
 
-def test_demo(capsys: Capture, tmp_path: Path) -> None:
-    told = run(capsys, "demo", "--out", str(tmp_path / "out"))
-    assert "Target reached." in told
-    with Image.open(tmp_path / "out" / "session.gif") as gif:
-        assert getattr(gif, "n_frames", 1) > 3
-    assert Image.open(tmp_path / "out" / "worlds.png").width > 800
+def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The small world of the demo, for a few updates only."""
+    smoke = PRESETS["smoke"]
+    short = replace(smoke, questions=replace(smoke.questions, updates=20), ppo=replace(smoke.ppo, updates=2))
+    monkeypatch.setitem(PRESETS, "short", short)
+    out = tmp_path / "out"
+    told = run(capsys, "demo", "--out", str(out), "--preset", "short", "--sessions", "50")
+    for kind in ("normal", "ZS1", "ZS2"):
+        assert kind in told
+        assert kind in (out / "table.md").read_text("utf-8")
+    with Image.open(out / "session.gif") as gif:
+        assert getattr(gif, "n_frames", 1) > 1
+    assert Image.open(out / "attention.png").width > 600
+    assert Image.open(out / "learning.png").width > 600
+    assert "it is one of fast, paper, smoke" in refusal(capsys, "demo", "--preset", "slow")
+
+
+def test_train_evaluate_and_prove(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tiny run from the command line: trained, resumed, evaluated, checked for leaks, made into weights."""
+    monkeypatch.setitem(PRESETS, "tiny", FAST)
+    folder = str(tmp_path / "run")
+    arguments = ("train", "tiny", "--seed", "3", "--out", folder, "--ppo.rate", "1e-4", "--threads", "1")
+    assert "Ended (minutes)" in run(capsys, *arguments, "--minutes", "0.0001")
+    assert "--resume goes on with it" in refusal(capsys, *arguments)
+    assert "Ended (finished)" in run(capsys, *arguments, "--resume")
+    assert "ppo.rate is 0.0001 there, and 0.0007 here" in refusal(
+        capsys, "train", "tiny", "--seed", "3", "--out", folder, "--resume"
+    )
+    assert "preset 'slow': it is one of fast, paper, smoke" in refusal(capsys, "train", "slow")
+
+    report = json.loads(run(capsys, "evaluate", folder, "--sessions", "30", "--of-each-type", "10", "--json"))
+    assert report["greedy"]["as_triggered"]["success"]["n"] == 30
+    told = run(
+        capsys, "evaluate", folder, "--sessions", "30", "--of-each-type", "10", "--out", str(tmp_path / "r.json")
+    )
+    assert "SPL" in told
+    assert json.loads((tmp_path / "r.json").read_text("utf-8"))["greedy"] == report["greedy"]
+    assert "sessions 0: it is 1 or more" in refusal(capsys, "evaluate", folder, "--sessions", "0")
+    assert "no such file, and no such shipped weights" in refusal(capsys, "evaluate", "nowhere")
+
+    assert json.loads(run(capsys, "leaks", folder, "--json"))["clean"]
+    assert "there is no training run in it" in refusal(capsys, "leaks", str(tmp_path))
+
+    run(capsys, "ship", folder, str(tmp_path / "mine"), "--sessions", "20", "--of-each-type", "5")
+    card = json.loads((tmp_path / "mine.json").read_text("utf-8"))
+    assert card["leaks"]["leaked"] == 0
+    assert card["minutes"] > 0
+    whole, half = ((tmp_path / name).stat().st_size for name in ("run/last.safetensors", "mine.safetensors"))
+    assert half < whole
+    assert (
+        json.loads(
+            run(
+                capsys,
+                "evaluate",
+                str(tmp_path / "mine.safetensors"),
+                "--sessions",
+                "20",
+                "--of-each-type",
+                "5",
+                "--json",
+            )
+        )["greedy"]
+        == card["greedy"]
+    )
+
+
+def test_bench_learn(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PRESETS, "fast", FAST)
+    measured = json.loads(run(capsys, "bench", "learn", "--rounds", "1", "--json"))
+    assert 0.5 < sum(value for name, value in measured.items() if name.startswith("share_")) <= 1
+    assert measured["update_speedup"] == pytest.approx(measured["plain_update_ms"] / measured["update_ms"])
 
 
 def test_bench_world(capsys: Capture) -> None:

@@ -19,7 +19,7 @@ PAPER = TrainConfig(
     lessons=LESSONS,
     agent=AGENT,
     classes=6,
-    actor_critic=ActorCriticConfig(updates=600, batch=4, replay=100, target_delay=50, exploration_steps=1000),
+    actor_critic=ActorCriticConfig(updates=300, batch=4, replay=100, target_delay=50, exploration_steps=1000),
     evaluate_every=1,
     evaluate_sessions=20,
 )

@@ -25,7 +25,8 @@ class Program(NamedTuple):
 
     def select(self, which: Tensor) -> "Program":
         """The programs of a batch, from those of its distinct sentences."""
-        return Program(*(None if part is None else part[which] for part in self))
+        sharpness = None if self.sharpness is None else self.sharpness[which]
+        return Program(self.attention[which], self.words[which], self.gates[which], self.x_feat[which], sharpness)
 
 
 class Grounding(NamedTuple):

@@ -33,11 +33,11 @@ def teaching(
     out.mkdir(parents=True, exist_ok=True)
     words = [word for group in found.split.held_out for word in group]
     results = [measure(found, word, sessions) for word in track(words, "teaching")]
-    record = {"agent": agent, "sessions": sessions, "summary": summary(results), "words": results}
+    by_count = summary(results)
+    record = {"agent": agent, "sessions": sessions, "summary": by_count, "words": results}
     write_whole(out / "teaching.json", (json.dumps(record, indent=1) + "\n").encode())
     teaching_curve(out / "teaching.json", out / "teaching.svg")
     rows = [
-        (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success", "accuracy")))
-        for row in record["summary"]
+        (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success", "accuracy"))) for row in by_count
     ]
     print_table(f"{len(words)} words", ("examples", "commands done %", "questions right %"), rows)

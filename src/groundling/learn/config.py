@@ -136,7 +136,7 @@ class TrainConfig:
     questions: QuestionsConfig = QuestionsConfig()
     ppo: PPOConfig = PPOConfig()
     actor_critic: ActorCriticConfig = ActorCriticConfig()
-    evaluate_every: int = 25
+    evaluate_every: int = 10
     """Lines of the metrics between evaluations."""
     evaluate_sessions: int = 500
     """Whole sessions in each."""

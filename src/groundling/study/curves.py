@@ -27,16 +27,22 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def learning_curve(runs: Sequence[Path], path: Path) -> None:
-    """Success in training and answers right against minutes, one line for each run's metrics."""
+    """Success in whole sessions and answers right against minutes, one line for each run's metrics."""
     with mpl.rc_context(rc=STYLE):
         figure = Figure(figsize=(6.4, 2.8), layout="constrained")
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         for k, run in enumerate(runs):
             lines = read_metrics(run)
-            for axis, name in zip(axes, ("success", "accuracy"), strict=True):
+            for axis, name in zip(axes, ("evaluation/success", "accuracy"), strict=True):
                 points = [(line["seconds"] / 60, 100 * line[name]) for line in lines if name in line]
                 shade = str(0.6 * k / max(1, len(runs) - 1)) if len(runs) > 1 else "0"
-                axis.plot(*zip(*points, strict=True), color=shade, linewidth=1, label=run.parent.name)
+                axis.plot(
+                    *zip(*points, strict=True),
+                    color=shade,
+                    linewidth=1,
+                    label=run.parent.name,
+                    marker="." if axis is axes[0] else "",
+                )
         axes[0].set(title="sessions in which the target was reached", xlabel="minutes", ylabel="%", ylim=(0, 101))
         axes[1].set(title="questions answered right", xlabel="minutes")
         for axis in axes:

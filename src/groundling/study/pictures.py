@@ -30,7 +30,7 @@ def captioned(
     side = pixels.shape[0]
     image = Image.new("RGB", (side + 16, side + CAPTION_PIXELS + 16), "white")
     image.paste(Image.fromarray(pixels), (8, 8))
-    text = "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(line, side // 8))
+    text = "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(line, side // 10))
     ImageDraw.Draw(image).multiline_text((10, side + 12), text, "black", ImageFont.load_default(17), spacing=3)
     return image
 
