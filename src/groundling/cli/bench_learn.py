@@ -88,8 +88,12 @@ def _plain_update(model: Agent, stage: PPO) -> float:
     images = torch.from_numpy(draw(frames.numpy(), pictures))
 
     class Plainly(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.plain = plain
+
         def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor) -> Output:
-            return Output(*plain(images, commands, questions))
+            return Output(*self.plain(images, commands, questions))
 
     learner = PPO(model, stage.config)
     learner.model = Plainly()  # type: ignore[assignment]
