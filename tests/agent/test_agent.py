@@ -22,6 +22,7 @@ from groundling.world.catalog import CELL_PIXELS
 from groundling.world.view import draw, view_cells
 
 PAD = 185
+OURS = {"temperature": 5.0, "detect": "words", "sharpness": 2.0, "gate": 5.0}
 
 
 def agent(**changes: object) -> Agent:
@@ -69,9 +70,9 @@ def assert_close(a: Tensor, b: Tensor, name: str = "") -> None:
 
 
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
-@pytest.mark.parametrize("options", [{}, {"temperature": 5.0, "sharpness": 2.0, "gate": 5.0}], ids=["paper", "ours"])
+@pytest.mark.parametrize("options", [{}, OURS], ids=["paper", "ours"])
 @pytest.mark.parametrize("pictures", ["noise", "sessions"])
-def test_equals_the_plain_twin(planner: str, options: dict[str, float], pictures: str) -> None:
+def test_equals_the_plain_twin(planner: str, options: dict[str, object], pictures: str) -> None:
     """Features, attention, answers, action logits, values and all gradients."""
     zero = 240.0 if pictures == "sessions" else 0.0
     model = agent(planner=planner, pixel_zero=zero, pixel_unit=64.0, **options)
@@ -126,6 +127,19 @@ def test_sharpening_by_hand() -> None:
     torch.testing.assert_close(sharp, torch.tensor([[4 / 6, 1 / 6, 1 / 6], [0.5, 0.25, 0.25]]))
 
 
+def test_each_word_detects_for_itself() -> None:
+    """Attended to in equal parts, two words share the map, however much louder one of them is."""
+    quiet, loud = torch.eye(2)
+    table = torch.stack([10 * quiet, 40 * loud])  # two words ...
+    cube = Cube(torch.eye(3)[:, :2], torch.zeros(3, 2), torch.tensor([[0, 1, 2]]))  # ... for two of three cells
+    table = torch.cat([table, torch.zeros(2, 2)], 1)
+    half = torch.tensor([[[0.5, 0.5]]])
+    mixture = Program(half, torch.tensor([[0, 1]]), (half @ table), torch.zeros(1, 1), torch.ones(1, 4))
+    shared = ground(mixture, cube, table).detections[0, 0, :2]
+    torch.testing.assert_close(shared, torch.tensor([0.5, 0.5]), atol=1e-3, rtol=0)
+    assert ground(mixture, cube).detections[0, 0, 1] > 0.999
+
+
 def test_a_bounded_gate_never_shuts() -> None:
     """Whatever its weights, rho stays between sigma(b - g) and sigma(b + g), and has a gradient."""
     gate = Gate(8, 5.0)
@@ -147,7 +161,8 @@ def a_cube(batch: int = 2, side: int = 5) -> Cube:
 
 def a_program(batch: int = 2, gates: float = 0.5) -> Program:
     attention = torch.full((batch, 3, 4), 0.25)
-    return Program(attention, torch.randn(batch, 3, 16), torch.full((batch, 3), gates), torch.ones(batch, 16))
+    tokens = torch.randint(0, 9, (batch, 4))
+    return Program(attention, tokens, torch.randn(batch, 3, 16), torch.full((batch, 3), gates), torch.ones(batch, 16))
 
 
 def test_gates_at_zero_leave_the_map_one_hot() -> None:

@@ -10,6 +10,7 @@ from groundling.errors import InputError, nearest
 
 PLANNERS = ("mlp", "value_iteration")
 INITS = ("paper", "he")
+DETECTS = ("mixture", "words")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class AgentConfig:
     """K: how many sweeps `value_iteration` makes."""
     temperature: float | None = None
     """Scales the cosines of the word attention; learnt from this start. None: the paper's plain softmax."""
+    detect: str = "mixture"
+    """What detects where a step looks. `mixture`: the sum of the attended words, as in the paper; of two objects, the
+    one with the larger score takes all. `words`: each word for itself, and attention mixes their maps."""
     sharpness: float | None = None
     """Exponent of the map that a sentence ends with; learnt from this start. None: the paper's map, as it comes."""
     gate: float | None = None
@@ -49,7 +53,7 @@ class AgentConfig:
     """`paper`: normal with deviation 1 / sqrt(parameters of the layer); `he`: deviation sqrt(2 / inputs)."""
 
     def __post_init__(self) -> None:
-        for name, choices in (("planner", PLANNERS), ("init", INITS)):
+        for name, choices in (("planner", PLANNERS), ("detect", DETECTS), ("init", INITS)):
             if getattr(self, name) not in choices:
                 raise InputError(f"{name} {getattr(self, name)!r}: it is one of {', '.join(choices)}")
         for name in ("words", "actions", "channels", "units", "steps", "sweeps"):

@@ -14,6 +14,8 @@ class Program(NamedTuple):
 
     attention: Tensor
     """o [S, I, L]: how much each step attends to each word"""
+    tokens: Tensor
+    """[S, L]: the words"""
     words: Tensor
     """s [S, I, D]: the attended words' embeddings"""
     gates: Tensor
@@ -26,7 +28,8 @@ class Program(NamedTuple):
     def select(self, which: Tensor) -> "Program":
         """The programs of a batch, from those of its distinct sentences."""
         sharpness = None if self.sharpness is None else self.sharpness[which]
-        return Program(self.attention[which], self.words[which], self.gates[which], self.x_feat[which], sharpness)
+        parts = (self.attention, self.tokens, self.words, self.gates, self.x_feat)
+        return Program(*(part[which] for part in parts), sharpness)
 
 
 class Grounding(NamedTuple):
@@ -64,12 +67,17 @@ def transform(a: Tensor, b: Tensor) -> Tensor:
     return product[:, start : start + side, start : start + side].reshape(batch, places)
 
 
-def ground(program: Program, cube: Cube) -> Grounding:
+def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Grounding:
     """Eq. 7 (Upsilon): detect each attended word, transform the map by it, and let the gate update the map.
 
-    program: of the batch's sentences, [B, I, ...]; cube: of its pictures.
+    program: of the batch's sentences, [B, I, ...]; cube: of its pictures; table: the words' embeddings, if each word is
+    to detect for itself, see `AgentConfig.detect`.
     """
-    detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
+    if table is None:
+        detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
+    else:
+        each = F.softmax(cube.detect_each(table, program.tokens), dim=-1)  # softmax(phi(h, 1, w_l)) [B, L, N]
+        detections = program.attention @ each  # y' = sum_l o^i_l softmax(phi(h, 1, w_l))
     y = centre(len(detections), detections)  # y^0
     maps: list[Tensor] = []
     for detected, rho in zip(detections.unbind(1), program.gates[..., None].unbind(1), strict=True):

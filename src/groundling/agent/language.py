@@ -108,6 +108,7 @@ class Interpreter(nn.Module):
         o = torch.stack(attention, 1)
         return Program(
             attention=o,
+            tokens=tokens,
             words=count(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),

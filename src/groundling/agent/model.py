@@ -147,9 +147,13 @@ class Agent(GroundedModel):
         program: Program = self.interpreter(self.words, distinct)
         return program.select(which)
 
+    def ground(self, program: Program, cube: Cube) -> Grounding:
+        """Run programs on pictures."""
+        return ground(program, cube, self.words.padded() if self.config.detect == "words" else None)
+
     def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
         program = self.read(sentences)
-        return ground(program, cube).x_loc, program.x_feat
+        return self.ground(program, cube).x_loc, program.x_feat
 
     def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
         """As Model.forward, but commands and questions are read and grounded together, in one go."""
@@ -165,7 +169,7 @@ class Agent(GroundedModel):
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube, program = self.perceive(view), self.read(sentences)
-        grounding: Grounding = ground(program, cube)
+        grounding = self.ground(program, cube)
         return {
             "word_attention": program.attention,
             "attended_words": program.words,

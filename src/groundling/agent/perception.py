@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from groundling.agent.config import AgentConfig
@@ -26,6 +27,13 @@ class Cube(NamedTuple):
         scores = by_cell @ self.features.T  # [B, K, U]
         cells = self.cells[:, None].expand(-1, u.shape[1], -1)
         return scores.gather(2, cells) + by_place @ self.places.T
+
+    def detect_each(self, table: Tensor, tokens: Tensor) -> Tensor:
+        """The same for all words of sentences: [words, D], [B, L] -> [B, L, N]. Scores are made once a word."""
+        by_cell, by_place = table.chunk(2, dim=-1)
+        scores = F.embedding(tokens, by_cell @ self.features.T)  # [B, L, U]
+        cells = self.cells[:, None].expand(-1, tokens.shape[1], -1)
+        return scores.gather(2, cells) + F.embedding(tokens, by_place @ self.places.T)
 
     def pool(self, x_loc: Tensor) -> Tensor:
         """x_loc^T h: the features at the places attended to, [B, N] -> [B, D]."""

@@ -238,7 +238,14 @@ def _check(stage: str, settings: dict[str, Any]) -> None:
 
 
 _OURS = AgentConfig(
-    planner="value_iteration", temperature=5.0, sharpness=2.0, gate=5.0, init="he", pixel_zero=240.0, pixel_unit=64.0
+    planner="value_iteration",
+    temperature=5.0,
+    detect="words",
+    sharpness=2.0,
+    gate=5.0,
+    init="he",
+    pixel_zero=240.0,
+    pixel_unit=64.0,
 )
 PRESETS = {
     "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=130)),

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import View, build
-from groundling.agent.grounding import ground
 from groundling.agent.model import Agent
 from groundling.errors import InputError
 from groundling.learn.shipped import Trained
@@ -106,10 +105,8 @@ def _look(agent: Trained, model: Agent, examples: Sequence[Example]) -> _Seen:
     tokens = torch.tensor([row + [pad] * (longest - len(row)) for row in asked])
     view = View.of_images(torch.from_numpy(np.stack([np.asarray(example[0]) for example in examples])))
     cube = model.perceive(view)
-    program = model.read(tokens)
-    x_loc = ground(program, cube).x_loc
-    whole = cube.project(torch.eye(model.config.depth))
-    return _Seen(whole, x_loc, program.x_feat * cube.pool(x_loc))
+    x_loc, x_feat = model.attend(cube, tokens)
+    return _Seen(cube.project(torch.eye(model.config.depth)), x_loc, x_feat * cube.pool(x_loc))
 
 
 def _known_objects(agent: Trained, word: str, table: Tensor) -> Tensor:
