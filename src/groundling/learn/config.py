@@ -74,13 +74,13 @@ class PPOConfig:
     types: tuple[str, ...] = (
         "nav_col_obj",
         "nav_bw_obj",
-        "nav_bw_obj",
+        "rec_col_obj2loc",
         "rec_bw_obj2obj",
         "rec_bw_obj2loc",
         "rec_bw_obj2col",
     )
-    """... one of these: those that worlds drawn at random seldom trigger, the hardest twice. Left out are those that
-    the split and the maps cannot have."""
+    """... one of these: those that worlds drawn at random seldom trigger. Left out are those that the split and
+    the maps cannot have."""
     gradient_clip: float = 10.0
     """Norm above which a gradient is cut; a small one shared by all losses would drown the answers'."""
 

@@ -67,7 +67,8 @@ class Record:
     success: Floats
     reward: Floats
     spl: Floats
-    """Success weighted by path length: shortest / walked, or 0."""
+    """Success weighted by path length: shortest / walked, or 0. The shortest way avoids objects; one who walks over
+    them, and pays for it, gets no more than 1."""
     wrong_object_steps: Floats
     command_attention: Floats
     """Mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
@@ -142,7 +143,7 @@ class Examiner:
             command_type=session.command.type.astype(np.int64)[: count * walked],
             success=success[: count * walked],
             reward=reward[: count * walked],
-            spl=(success * shortest / np.maximum(steps, 1))[: count * walked],
+            spl=(success * shortest / np.maximum(steps, np.maximum(shortest, 1)))[: count * walked],
             wrong_object_steps=wrong[: count * walked],
             command_attention=command_looked[: count * walked],
             question_type=np.concatenate(asked_types).astype(np.int64),
