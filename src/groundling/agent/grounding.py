@@ -28,8 +28,14 @@ class Program(NamedTuple):
     def select(self, which: Tensor) -> "Program":
         """The programs of a batch, from those of its distinct sentences."""
         sharpness = None if self.sharpness is None else self.sharpness[which]
-        parts = (self.attention, self.tokens, self.words, self.gates, self.x_feat)
-        return Program(*(part[which] for part in parts), sharpness)
+        return Program(
+            attention=self.attention[which],
+            tokens=self.tokens[which],
+            words=self.words[which],
+            gates=self.gates[which],
+            x_feat=self.x_feat[which],
+            sharpness=sharpness,
+        )
 
 
 class Grounding(NamedTuple):
