@@ -74,7 +74,7 @@ def test_file(catalog: Catalog, tmp_path: Path) -> None:
     for change, complaint in (
         ({"held_out": record["held_out"][1:]}, "does not match its hash"),
         ({"format": "other"}, "not a groundling-split-1"),
-        ({"held_out": [["apple"]]}, "groups of 2 words"),
+        ({"held_out": [["apple", "fig", "pear"]]}, "words and pairs of words"),
         ({"held_out": 3}, "not a groundling-split-1"),
     ):
         path.write_text(json.dumps(record | change))
