@@ -156,8 +156,10 @@ class Split:
             return cls.of(json.loads(Path(path).read_text("utf-8")))
         except OSError as error:
             raise InputError(f"split file {path}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
+        except InputError as error:
             raise InputError(f"split file {path}: {error}") from error
+        except ValueError as error:
+            raise InputError(f"split file {path}: not a {_FORMAT} file ({error})") from error
 
 
 def content_words(meaning: Meaning) -> list[str]:
