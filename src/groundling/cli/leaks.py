@@ -19,18 +19,13 @@ def leaks(
     """Prove, from the hashes of all sentences heard in a run, that nothing held out was trained on."""
     needs("agent")
     from groundling.learn.config import TrainConfig
-    from groundling.learn.leaks import check
-    from groundling.learn.trainer import read_state
-    from groundling.teacher.grammar import Grammar
-    from groundling.teacher.lexicon import Lexicon
+    from groundling.learn.trainer import check_leaks
 
     try:
         config = TrainConfig.of(json.loads((run / "config.json").read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"folder {run}: there is no training run in it ({error})") from error
-    _, tensors = read_state(run)
-    heard, answered = (tensors[f"stage.worlds.{name}"].numpy() for name in ("heard", "answered"))
-    found = check(heard, answered, config.split_for(config.split), Grammar(Lexicon(), config.catalog().pairs))
+    found = check_leaks(run, config)
     result = {**found._asdict(), "clean": found.clean}
     if as_json:
         print_json(result)

@@ -32,14 +32,6 @@ class ActorCritic(Stage):
         )
 
     @property
-    def finished(self) -> bool:
-        return self.updates >= self.settings.updates
-
-    @property
-    def progress(self) -> float:
-        return self.updates / self.settings.updates
-
-    @property
     def exploration(self) -> float:
         """lambda: it falls linearly from 1, with the steps made."""
         share = min(1.0, self.updates * self.settings.batch / self.settings.exploration_steps)

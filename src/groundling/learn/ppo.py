@@ -42,14 +42,6 @@ class PPO(Stage):
         rates = {True: self.settings.planner_rate, False: self.settings.rate}
         return torch.optim.Adam([{"params": part, "lr": rates[own]} for own, part in parts.items() if part])
 
-    @property
-    def finished(self) -> bool:
-        return self.updates >= self.settings.updates
-
-    @property
-    def progress(self) -> float:
-        return self.updates / self.settings.updates
-
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         self.scale_rates(1 - self.progress)
         rollout = self.act(chance, sums)

@@ -32,11 +32,7 @@ class Questions(Stage):
     def finished(self) -> bool:
         right, asked = self.lately.tolist()
         learnt = self.worlds.session.index.min() >= self.settings.curriculum and right >= self.settings.target * asked
-        return bool(learnt) or self.updates >= self.settings.updates
-
-    @property
-    def progress(self) -> float:
-        return self.updates / self.settings.updates
+        return bool(learnt) or super().finished
 
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         settings = self.settings

@@ -82,18 +82,18 @@ class Stage(ABC):
     @abstractmethod
     def make_optimiser(self) -> torch.optim.Optimizer: ...
 
-    @property
-    @abstractmethod
-    def finished(self) -> bool: ...
-
     @abstractmethod
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         """Make one update."""
 
     @property
-    @abstractmethod
     def progress(self) -> float:
         """How much of the stage is done, from 0 to 1."""
+        return self.updates / self.config.stages[self.name].updates
+
+    @property
+    def finished(self) -> bool:
+        return self.updates >= self.config.stages[self.name].updates
 
     def update(self) -> Sums:
         """Make one update, and tell what happened."""

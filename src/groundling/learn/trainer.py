@@ -35,9 +35,12 @@ from groundling.files import write_whole
 from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
 from groundling.learn.evaluate import Examiner
+from groundling.learn.leaks import LeakCheck, check
 from groundling.learn.ppo import PPO
 from groundling.learn.questions import Questions
 from groundling.learn.stage import Stage, Sums
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.session import Teacher
 
 STAGES: dict[str, Callable[..., Stage]] = {"questions": Questions, "ppo": PPO, "actor_critic": ActorCritic}
@@ -126,7 +129,7 @@ class Trainer:
         saved = before = time.monotonic()
         while True:
             reason = self._reason(limit)
-            if reason is not None or self._stage_is_over():
+            if reason is not None or self.stage.finished:
                 self.save()
                 if reason is not None:
                     return reason
@@ -161,10 +164,7 @@ class Trainer:
         reached, config = self.progress.evaluation, self.config
         if reached and reached["success"] >= config.target_success and reached["accuracy"] >= config.target_accuracy:
             return "target"
-        return "finished" if self._stage_is_over() and self.progress.stage == self.order[-1] else None
-
-    def _stage_is_over(self) -> bool:
-        return self.stage.finished
+        return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
 
     def _next_stage(self) -> None:
         heard, answered = self.stage.worlds.heard, self.stage.worlds.answered
@@ -284,6 +284,13 @@ def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
         return Progress(**json.loads(metadata["progress"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not the state of a run ({error})") from error
+
+
+def check_leaks(folder: Path, config: TrainConfig) -> LeakCheck:
+    """Whether the run in a folder heard anything that its config holds out."""
+    worlds = _part(read_state(folder)[1], "stage.worlds.")
+    grammar = Grammar(Lexicon(), config.catalog().pairs)
+    return check(worlds["heard"].numpy(), worlds["answered"].numpy(), config.split_for(config.split), grammar)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -8,11 +8,8 @@ from groundling.agent.checkpoint import save
 from groundling.files import write_whole
 from groundling.learn.config import TrainConfig
 from groundling.learn.evaluate import evaluate
-from groundling.learn.leaks import check
 from groundling.learn.shipped import find
-from groundling.learn.trainer import read_state
-from groundling.teacher.grammar import Grammar
-from groundling.teacher.lexicon import Lexicon
+from groundling.learn.trainer import check_leaks
 
 
 def command(config: TrainConfig) -> str:
@@ -28,9 +25,7 @@ def make(run: Path, out: Path, sessions: int, of_each_type: int) -> dict[str, An
     weights = out.with_suffix(".safetensors")
     save(weights, trained.checkpoint, half=True)
     agent = find(str(weights))  # what is judged is what is given away
-    _, state = read_state(run)
-    heard, answered = (state[f"stage.worlds.{name}"].numpy() for name in ("heard", "answered"))
-    leaks = check(heard, answered, trained.split, Grammar(Lexicon(), config.catalog().pairs))
+    leaks = check_leaks(run, config)
     # Nobody can use a novel word before it is taught: such an agent is judged on the words that it knows.
     phase = "train" if config.split == "novel" else "test"
     card = {
