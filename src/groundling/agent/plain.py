@@ -53,14 +53,16 @@ class PlainAgent(nn.Module):
         places = h.shape[1]
         y = F.one_hot(torch.full((h.shape[0],), places // 2, device=h.device), places).to(h.dtype)
         x_loc = y
-        each = F.softmax(torch.einsum("bnd,bld->bln", h, w), dim=2)  # where each word is detected
         for _ in range(reader.steps):
             cosine = (p[:, None] * w_bar).sum(2) / (p.norm(dim=1)[:, None] * w_bar.norm(dim=2)).clamp(min=1e-8)
             o = F.softmax((temperature * cosine).masked_fill(~attendable, -math.inf), dim=1)
             p = reader.state((o[:, :, None] * w_bar).sum(1), p)
             s = (o[:, :, None] * w).sum(1)
-            mixed = F.softmax((h * s[:, None]).sum(2), dim=1)
-            detected = (o[:, :, None] * each).sum(1) if self.agent.config.detect == "words" else mixed
+            if self.agent.config.detect == "words":
+                each = F.softmax(torch.einsum("bnd,bld->bln", h, w), dim=2)  # where each word is detected
+                detected = (o[:, :, None] * each).sum(1)
+            else:
+                detected = F.softmax((h * s[:, None]).sum(2), dim=1)
             x_loc = self.convolve(detected, y)
             rho = reader.gate(p)[:, None]
             y = rho * x_loc + (1 - rho) * y
