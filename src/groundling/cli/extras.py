@@ -4,7 +4,11 @@ import importlib.util
 
 from groundling.errors import InputError
 
-_EXTRAS = {"agent": ("torch", "safetensors", "tensorboard"), "study": ("fsspec", "matplotlib", "sklearn"), "cluster": ("ray",)}
+_EXTRAS = {
+    "agent": ("torch", "safetensors", "tensorboard"),
+    "study": ("fsspec", "matplotlib", "sklearn"),
+    "cluster": ("ray",),
+}
 
 
 def needs(extra: str) -> None:

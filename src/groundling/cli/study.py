@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -21,7 +22,7 @@ app = tyro.extras.SubcommandApp()
 Only = Annotated[tuple[str, ...], tyro.conf.arg(help="Names of runs, or patterns such as 'ours-zs2-*'.")]
 Out = Annotated[str, tyro.conf.arg(help="Where results are: a folder, or any fsspec path.")]
 Work = Annotated[str, tyro.conf.arg(help="Where runs are while they are made: a folder, or any fsspec path.")]
-OUT, WORK = "results/study", "runs/study"
+OUT, WORK, INSIDE = "results/study", "runs/study", "results/inside"
 
 
 @app.command
@@ -30,7 +31,9 @@ def run(
     out: Out = OUT,
     work: Work = WORK,
     workers: Annotated[int, tyro.conf.arg(help="Runs at once on this machine.")] = 1,
-    threads_per_run: Annotated[int | None, tyro.conf.arg(help="Of PyTorch; the cores shared among the workers.")] = None,
+    threads_per_run: Annotated[
+        int | None, tyro.conf.arg(help="Of PyTorch; the cores shared among the workers.")
+    ] = None,
     engine: Annotated[str, tyro.conf.arg(help="local, or ray for many machines.")] = "local",
     address: Annotated[str | None, tyro.conf.arg(help="Of a Ray cluster; none: one on this machine alone.")] = None,
 ) -> None:
@@ -124,3 +127,39 @@ def table(
             print(f"\n**{title[0].upper()}{title[1:]}**\n\n{tables.markdown(header, lines)}")
         else:
             print_table(title, header, lines)
+
+
+@app.command
+def inside(
+    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Whose insides.")] = "normal",
+    to: Annotated[Path, tyro.conf.arg(help="Folder for the arrays.")] = Path(INSIDE),
+    as_json: Json = False,
+) -> None:
+    """Take out of an agent what the figures of its insides need: masks, contexts, attention, maps step by step."""
+    needs("agent")
+    needs("study")
+    from groundling.learn.shipped import find
+    from groundling.study.inside import extract
+
+    distances = extract(find(agent), to)
+    if as_json:
+        return print_json(distances)
+    lines = [*distances.items(), ("ratio", distances["within"] / distances["across"])]
+    print_table("Mean distance of channel masks, within a topic and across", ("", ""), lines)
+
+
+@app.command
+def figures(
+    out: Out = OUT,
+    inside: Annotated[Path, tyro.conf.arg(help="Folder of the arrays from an agent's insides.")] = Path(INSIDE),
+    to: Annotated[Path, tyro.conf.arg(help="Folder for the pictures.")] = Path("results/figures"),
+) -> None:
+    """Draw every figure from result files alone, as SVG and PNG; the same files give the same bytes."""
+    needs("study")
+    from groundling.study.figures import draw_all
+    from groundling.study.store import Store
+
+    results = list(Store(out).results().values())
+    if not results:
+        raise InputError(f"{out}: there is no result in it")
+    draw_all(results, inside if inside.is_dir() else None, to, Console().print)

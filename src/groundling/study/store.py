@@ -59,7 +59,7 @@ class Store:
 
     @contextmanager
     def folder_of(self, name: str) -> Iterator[Path]:
-        """A folder on this machine to make a run in; where the store is elsewhere, the run goes on from what it keeps."""
+        """A folder on this machine to make a run in; if the store is elsewhere, the run goes on from what it keeps."""
         if self.local:
             yield Path(self.root) / name
             return
