@@ -242,13 +242,13 @@ _OURS = AgentConfig(
     temperature=5.0,
     detect="words",
     sharpness=2.0,
-    gate=5.0,
+    gate=8.0,
     init="he",
     pixel_zero=240.0,
     pixel_unit=64.0,
 )
 PRESETS = {
-    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=100)),
+    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=140)),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
         agent=replace(_OURS, view=9),
