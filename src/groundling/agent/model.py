@@ -111,6 +111,11 @@ class GroundedModel(Model):
     def answer(self, seen: Cube, questions: Tensor) -> Tensor:
         return predict(seen, *self.attend(seen, questions), self.words.table)
 
+    def sightings(self, view: View) -> Tensor:
+        """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is seen"""
+        cube = self.perceive(view)
+        return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
+
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)
         return self.consequences(cube, *self.attend(cube, sentences))
