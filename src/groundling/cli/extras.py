@@ -4,7 +4,11 @@ import importlib.util
 
 from groundling.errors import InputError
 
-_EXTRAS = {"agent": ("torch", "safetensors", "tensorboard"), "study": ("matplotlib",)}
+_EXTRAS = {
+    "agent": ("torch", "safetensors", "tensorboard"),
+    "study": ("matplotlib",),
+    "page": ("starlette", "uvicorn", "websockets"),
+}
 
 
 def needs(extra: str) -> None:

@@ -1,0 +1,93 @@
+"""What goes on inside an agent, as plain data for the page: every map is cut to the world, row by row."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from groundling.agent.model import GroundedModel
+from groundling.agent.view import View
+from groundling.errors import InputError
+from groundling.learn.shipped import Trained
+from groundling.page.scene import Scene
+from groundling.world.catalog import CELL_PIXELS
+from groundling.world.simulation import ACTIONS
+from groundling.world.view import draw, on_map, view_cells
+
+TOP = 5
+Insides = dict[str, NDArray[np.float32]]
+
+
+def picture(scene: Scene) -> NDArray[np.uint8]:
+    """[H, W, 3]: what the agent sees of a scene."""
+    return draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
+
+
+def explain(agent: Trained, scene: Scene, words: tuple[str, ...]) -> Insides:
+    """The named arrays of `Model.explain`."""
+    numbers = {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
+    return agent.model.explain(picture(scene), [numbers[word] for word in words])
+
+
+def told(agent: Trained, scene: Scene, insides: Insides) -> dict[str, Any]:
+    """The insides that the page shows; a model without interpreter, map or answers has null there."""
+    scores = insides.get("answer_scores")
+    return {
+        "attention": _numbers(insides.get("word_attention")),
+        "gates": _numbers(insides.get("gates")),
+        "steps": [_map(scene, step) for step in insides["x_loc_steps"]] if "x_loc_steps" in insides else None,
+        "x_loc": _map(scene, insides.get("x_loc")),
+        "terrain": _map(scene, insides.get("x_terr")),
+        "value": _map(scene, insides.get("value_map")),
+        "worth": round(float(insides["value"]), 3),
+        "actions": dict(zip(ACTIONS, _numbers(insides["action_probabilities"]) or (), strict=True)),
+        "answers": None if scores is None else _answers(agent, scores),
+    }
+
+
+def _answers(agent: Trained, scores: NDArray[np.float32]) -> list[dict[str, Any]]:
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    best = np.argsort(-scores)[:TOP].tolist()
+    return [
+        {"word": agent.checkpoint.lexicon[k], "share": round(float(shares[k]), 4), "score": round(float(scores[k]), 2)}
+        for k in best
+    ]
+
+
+def where(agent: Trained, scene: Scene, word: str) -> list[float]:
+    """The map of where the agent sees a word."""
+    if word not in agent.checkpoint.lexicon:
+        raise InputError(f"word {word!r}: the agent does not know it")
+    found = _map(scene, _sightings(agent, scene)[agent.checkpoint.lexicon.index(word)])
+    assert found is not None
+    return found
+
+
+def seen_at(agent: Trained, scene: Scene, place: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Which of some words the agent sees at a place, and how much of each word's map is there."""
+    numbers = [agent.checkpoint.lexicon.index(word) for word in words]
+    sightings = _sightings(agent, scene)[numbers]
+    shares = [float(on_map(s, scene.scenario.size, scene.scenario.agent).flat[place]) for s in sightings]
+    best = np.argsort(-np.array(shares))[:TOP].tolist()
+    return [{"word": words[k], "share": round(shares[k], 4)} for k in best]
+
+
+def _sightings(agent: Trained, scene: Scene) -> NDArray[np.float32]:
+    """[words, N]"""
+    if not isinstance(agent.model, GroundedModel):
+        raise InputError(f"a model of method {agent.model.config.method!r} has no maps of words")
+    with torch.no_grad():
+        view = View.of_images(torch.from_numpy(picture(scene))[None], agent.model.config.cell)
+        return agent.model.sightings(view)[0].numpy()
+
+
+def _map(scene: Scene, seen: NDArray[np.float32] | None) -> list[float] | None:
+    if seen is None:
+        return None
+    return [round(value, 4) for value in on_map(seen, scene.scenario.size, scene.scenario.agent).ravel().tolist()]
+
+
+def _numbers(values: NDArray[np.float32] | None) -> list[Any] | None:
+    return None if values is None else np.round(values.astype(np.float64), 4).tolist()

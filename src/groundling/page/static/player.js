@@ -1,0 +1,128 @@
+// Play, pause, step and back over the frames of a walk. Frames may be made as they are needed.
+
+import { h } from "./dom.js";
+
+const SPEEDS = [["slow", 1200], ["normal", 600], ["fast", 250]];
+
+export class Player {
+  /** `show(index)` shows a frame; `more()` makes one more and resolves to whether there is one. */
+  constructor(show, more = async () => false) {
+    this.show = show;
+    this.more = more;
+    this.count = 0;
+    this.index = 0;
+    this.run = 0;
+    this.playing = false;
+    this.start = this.#button("⏮", "Back to the start", () => this.go(0));
+    this.backward = this.#button("◀", "Step back", () => this.back());
+    this.toggle = this.#button("▶", "Play", () => (this.playing ? this.pause() : this.play()));
+    this.toggle.classList.add("toggle");
+    this.forward = this.#button("▶|", "Step", () => this.step());
+    this.counter = h("output", { class: "counter" });
+    this.speed = h("select", { "aria-label": "Speed" }, ...SPEEDS.map(([name, ms]) => h("option", { value: ms, text: name })));
+    this.speed.value = SPEEDS[1][1];
+    this.element = h(
+      "div",
+      { class: "player", role: "group", "aria-label": "Walk" },
+      this.start, this.backward, this.toggle, this.forward, this.speed, this.counter,
+    );
+    this.reset(0);
+  }
+
+  #button(text, label, act) {
+    return h("button", { type: "button", "aria-label": label, title: label, text, onclick: act });
+  }
+
+  /** Begin with so many frames, of which the first is shown. */
+  reset(count) {
+    this.run += 1;
+    this.count = count;
+    this.index = 0;
+    this.ended = false;
+    this.#pausing();
+    if (count) this.show(0);
+    this.#refresh();
+  }
+
+  go(index) {
+    this.pause();
+    this.#to(index);
+  }
+
+  back() {
+    if (this.index > 0) this.go(this.index - 1);
+  }
+
+  async step() {
+    this.pause();
+    await this.#next();
+  }
+
+  async play() {
+    if (this.playing || !this.count) return;
+    if (this.ended && this.index === this.count - 1) this.#to(0);
+    const run = this.run;
+    this.playing = true;
+    this.#refresh();
+    while (this.playing && run === this.run) {
+      await new Promise((done) => setTimeout(done, Number(this.speed.value)));
+      if (!this.playing || run !== this.run || !(await this.#next())) break;
+    }
+    if (run === this.run) this.pause();
+  }
+
+  pause() {
+    this.#pausing();
+    this.#refresh();
+  }
+
+  #pausing() {
+    this.playing = false;
+  }
+
+  /** Go one frame on; false at the end. */
+  async #next() {
+    const run = this.run;
+    if (this.index === this.count - 1) {
+      if (this.ended) return false;
+      const added = await this.more();
+      if (run !== this.run) return false;
+      if (!added) {
+        this.ended = true;
+        this.#refresh();
+        return false;
+      }
+      this.count += 1;
+    }
+    this.#to(this.index + 1);
+    return true;
+  }
+
+  #to(index) {
+    this.index = index;
+    this.show(index);
+    this.#refresh();
+  }
+
+  #refresh() {
+    const none = this.count === 0;
+    this.start.disabled = this.backward.disabled = this.index === 0;
+    this.forward.disabled = none || (this.ended && this.index === this.count - 1);
+    this.toggle.disabled = none || (this.ended && this.count === 1);
+    this.toggle.textContent = this.playing ? "❚❚" : "▶";
+    this.toggle.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+    this.toggle.title = this.playing ? "Pause" : "Play";
+    this.counter.textContent = none || (this.ended && this.count === 1) ? "" : `step ${this.index}${this.ended ? ` of ${this.count - 1}` : ""}`;
+  }
+}
+
+/** Space plays and pauses, the arrow keys step, wherever the focus has no use for them. */
+export function listenForKeys(player) {
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, button, summary, a")) return;
+    const act = { " ": () => player.toggle.click(), ArrowRight: () => player.step(), ArrowLeft: () => player.back() }[event.key];
+    if (!act || event.target.closest(".board.live") && event.key !== " ") return;
+    event.preventDefault();
+    act();
+  });
+}
