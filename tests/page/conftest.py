@@ -14,6 +14,7 @@ from groundling.page.settings import Settings
 
 HOST = "127.0.0.1"
 BASE = f"http://{HOST}"
+TALK = f"ws://{HOST}/talk"
 
 SCENE: dict[str, Any] = {
     "objects": [
@@ -59,5 +60,5 @@ def http(resident: Resident) -> Iterator[TestClient]:
 
 @pytest.fixture
 def client(http: TestClient) -> Iterator[Client]:
-    with http.websocket_connect("/talk", headers={"origin": BASE}) as socket:
+    with http.websocket_connect(TALK, headers={"origin": BASE}) as socket:
         yield Client(socket)

@@ -7,7 +7,7 @@ from starlette.websockets import WebSocketDisconnect
 from groundling.page.files import STATIC
 from groundling.page.guard import COOKIE, Guard, is_local
 from groundling.page.house import Resident
-from tests.page.conftest import BASE, app_of
+from tests.page.conftest import BASE, TALK, app_of
 
 TOKEN = "a-token-that-nobody-guesses"
 
@@ -55,7 +55,7 @@ def test_names_of_this_machine_are_known(http: TestClient, host: str) -> None:
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", None])
 def test_a_websocket_of_another_origin_is_refused(http: TestClient, origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
-    with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect("/talk", headers=headers):
+    with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect(TALK, headers=headers):
         pass
     assert refused.value.code == 1008
 
@@ -65,7 +65,7 @@ def test_elsewhere_a_token_is_needed(resident: Resident) -> None:
         assert client.get("/").status_code == 403
         assert client.get("/?token=wrong").status_code == 403
         assert client.get(f"/icons.png?token={TOKEN}").status_code == 403
-        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/talk", headers={"origin": BASE}):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(TALK, headers={"origin": BASE}):
             pass
         entrance = client.get(f"/?token={TOKEN}")
         assert entrance.status_code == 303
@@ -74,7 +74,7 @@ def test_elsewhere_a_token_is_needed(resident: Resident) -> None:
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
         assert client.get("/").status_code == 200
-        with client.websocket_connect("/talk", headers={"origin": BASE}) as socket:
+        with client.websocket_connect(TALK, headers={"origin": BASE}) as socket:
             assert "hello" in socket.receive_json()
 
 

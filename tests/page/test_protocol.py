@@ -15,7 +15,7 @@ from groundling.learn.shipped import find
 from groundling.page.house import Resident
 from groundling.page.server import TRY_LATER
 from groundling.page.settings import Settings
-from tests.page.conftest import BASE, HOST, SCENE, Client, app_of
+from tests.page.conftest import BASE, HOST, SCENE, TALK, Client, app_of
 
 
 def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:
@@ -149,7 +149,7 @@ def test_a_novel_word_is_taught() -> None:
     word = sorted(novel.novel)[0]
     with (
         TestClient(app_of([novel]).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers={"origin": BASE}) as socket,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
         assert word in client.hello["agents"][0]["novel"]
@@ -185,7 +185,7 @@ def test_two_agents_side_by_side(resident: Resident) -> None:
     other = Resident("again", resident.trained)
     with (
         TestClient(app_of([resident, other]).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers={"origin": BASE}) as socket,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
         assert [agent["name"] for agent in client.hello["agents"]] == ["normal", "again"]
@@ -285,7 +285,7 @@ def test_too_many_messages_are_refused(resident: Resident) -> None:
     settings = Settings(messages_per_second=5, burst=3)
     with (
         TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers={"origin": BASE}) as socket,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
         answers = [client.ask("world", seed=1) for _ in range(5)]
@@ -297,7 +297,7 @@ def test_a_message_too_long_closes_the_connection(resident: Resident) -> None:
     settings = Settings(message_bytes=1000)
     with (
         TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers={"origin": BASE}) as socket,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         socket.receive_json()
         socket.send_text(" " * 2000)
@@ -310,13 +310,13 @@ def test_sessions_are_capped(resident: Resident) -> None:
     headers = {"origin": BASE}
     settings = Settings(sessions=1)
     with TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http:
-        with http.websocket_connect("/talk", headers=headers) as first:
+        with http.websocket_connect(TALK, headers=headers) as first:
             first.receive_json()
-            with http.websocket_connect("/talk", headers=headers) as second:
+            with http.websocket_connect(TALK, headers=headers) as second:
                 with pytest.raises(WebSocketDisconnect) as closed:
                     second.receive_json()
                 assert closed.value.code == TRY_LATER
-        with http.websocket_connect("/talk", headers=headers) as third:
+        with http.websocket_connect(TALK, headers=headers) as third:
             assert "hello" in third.receive_json()
 
 
@@ -325,10 +325,10 @@ def test_an_idle_session_makes_room(resident: Resident) -> None:
     settings = Settings(sessions=1, crowded_idle_seconds=0)
     with (
         TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers=headers) as first,
+        http.websocket_connect(TALK, headers=headers) as first,
     ):
         first.receive_json()
-        with http.websocket_connect("/talk", headers=headers) as second:
+        with http.websocket_connect(TALK, headers=headers) as second:
             assert "hello" in second.receive_json()
             with pytest.raises(WebSocketDisconnect) as closed:
                 first.receive_json()
@@ -339,7 +339,7 @@ def test_an_idle_session_is_dropped(resident: Resident) -> None:
     settings = Settings(idle_seconds=0.05)
     with (
         TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect("/talk", headers={"origin": BASE}) as socket,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         socket.receive_json()
         with pytest.raises(WebSocketDisconnect) as closed:

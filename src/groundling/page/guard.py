@@ -113,6 +113,7 @@ class Guard:
     async def _refuse(reason: str, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await receive()  # the connect event
-            await send({"type": "websocket.close", "code": 1008, "reason": ascii(reason)[1:120]})
+            short = reason.encode("ascii", "replace")[:120].decode()  # as long as a close frame may say
+            await send({"type": "websocket.close", "code": 1008, "reason": short})
         else:
             await PlainTextResponse(reason + "\n", status_code=403, headers=HEADERS)(scope, receive, send)

@@ -15,6 +15,7 @@ from groundling.page.insight import explain
 from groundling.page.reading import read, split
 from groundling.page.scene import Scene, Scenes
 from groundling.page.settings import Settings
+from groundling.page.thinker import Thinker
 from groundling.teacher.session import Teacher
 from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, PERSON_PIXELS
 from groundling.world.scenario import Scenario
@@ -46,6 +47,7 @@ class House:
 
     def __init__(self, residents: list[Resident], settings: Settings) -> None:
         self.residents, self.settings = residents, settings
+        self.thinker = Thinker()
         first, *others = residents
         for other in others:
             for what in ("icons", "size"):
@@ -68,7 +70,7 @@ class House:
         _ = self.sheet
         for resident in self.residents:
             read(command, scene, resident.trained.checkpoint.lexicon, resident.novel, self.settings)
-            explain(resident.trained, scene, tuple(split(command, self.settings)))
+            explain(self.thinker, resident.trained, scene, tuple(split(command, self.settings)))
 
     @cached_property
     def sheet(self) -> bytes:

@@ -11,12 +11,12 @@ from groundling.agent.view import View
 from groundling.errors import InputError
 from groundling.learn.shipped import Trained
 from groundling.page.scene import Scene
+from groundling.page.thinker import Insides, Thinker
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.simulation import ACTIONS
 from groundling.world.view import draw, on_map, view_cells
 
 TOP = 5
-Insides = dict[str, NDArray[np.float32]]
 
 
 def picture(scene: Scene) -> NDArray[np.uint8]:
@@ -24,10 +24,10 @@ def picture(scene: Scene) -> NDArray[np.uint8]:
     return draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
 
 
-def explain(agent: Trained, scene: Scene, words: tuple[str, ...]) -> Insides:
+def explain(thinker: Thinker, agent: Trained, scene: Scene, words: tuple[str, ...]) -> Insides:
     """The named arrays of `Model.explain`."""
     numbers = {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
-    return agent.model.explain(picture(scene), [numbers[word] for word in words])
+    return thinker.explain(agent.model, picture(scene), [numbers[word] for word in words])
 
 
 def told(agent: Trained, scene: Scene, insides: Insides) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from groundling.page.house import Resident
 from groundling.page.reading import QUESTION, UNKNOWN, Reading, read
 from groundling.page.scene import Scene
 from groundling.page.settings import Settings
+from groundling.page.thinker import Insides, Thinker
 from groundling.teacher.grammar import COMMANDS, Meaning
 from groundling.teacher.lexicon import OBJECTS, Lexicon
 from groundling.teacher.truth import Truth
@@ -67,21 +68,21 @@ class Pupil:
         meaning = Meaning(truth.type, 0, truth.slots)
         return bool(self.resident.novel) or teacher.split.allows(meaning, teacher.phase)
 
-    def think(self, scene: Scene, reading: Reading) -> dict[str, Any]:
+    def think(self, scene: Scene, reading: Reading, thinker: Thinker) -> dict[str, Any]:
         """Its insides at one step, and the move that it makes, unless it was asked a question."""
         for word, state in zip(reading.words, reading.states, strict=True):
             if word not in self.lexicon:
                 why = "does not know" if state == UNKNOWN else "was never told"
                 hint = reading.hints.get(word)
                 raise InputError(f"the agent {why} the word {word!r}" + (f", did you mean {hint!r}?" if hint else ""))
-        insides = insight.explain(self.trained, scene, reading.words)
+        insides = insight.explain(thinker, self.trained, scene, reading.words)
         return {
             "inside": insight.told(self.trained, scene, insides),
             "move": None if reading.kind == QUESTION else _move(scene, reading, insides),
         }
 
 
-def _move(scene: Scene, reading: Reading, insides: insight.Insides) -> dict[str, Any]:
+def _move(scene: Scene, reading: Reading, insides: Insides) -> dict[str, Any]:
     """The likeliest action and where it leads. Without a known target, a walk ends at the cell attended to most."""
     scenario = scene.scenario
     action = int(insides["action_probabilities"].argmax())

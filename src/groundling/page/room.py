@@ -97,7 +97,7 @@ class Room:
             start = replace(scene, scenario=replace(scene.scenario, agent=begun))
         message.end()
         reading = pupil.read(sentence, start, self.settings)
-        return {"reading": reading.to_dict(start), **pupil.think(scene, reading)}
+        return {"reading": reading.to_dict(start), **pupil.think(scene, reading, self.house.thinker)}
 
     def where(self, message: Message) -> Answer:
         """Where the agent sees a word."""
@@ -149,7 +149,7 @@ class Room:
             replace(scene, scenario=replace(scene.scenario, agent=read_place("path", at, size))) for at in path
         ] or [scene]
         reading = pupil.read(sentence, scenes[0], self.settings)
-        thoughts = [pupil.think(one, reading) for one in scenes[:-1] or scenes]
+        thoughts = [pupil.think(one, reading, self.house.thinker) for one in scenes[:-1] or scenes]
         if len(thoughts) < len(scenes):  # where the walk ended, it is shown what the last step was made by
             move = thoughts[-1]["move"]
             ended = move is not None and move["ended"] and move["to"] == path[-1]

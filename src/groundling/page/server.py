@@ -32,7 +32,7 @@ _IDS = 1 << 53
 
 
 class Server:
-    """Answers browsers; agents think in threads of their own, so that nobody waits for another's connection."""
+    """Answers browsers; messages are worked on in threads, so that nobody waits for another's connection."""
 
     def __init__(self, house: House) -> None:
         self.house, self.settings = house, house.settings

@@ -19,8 +19,8 @@ class Settings:
     """A session that sent nothing for so long is dropped."""
     crowded_idle_seconds: float = 60.0
     """The same, when there is no room for a new one."""
-    threads: int = 2
-    """In which agents think."""
+    threads: int = 8
+    """That answer messages; more of them let more thoughts be thought together."""
     sentence_letters: int = 200
     sentence_words: int = 20
     walk_steps: int = 64

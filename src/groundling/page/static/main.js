@@ -112,13 +112,13 @@ async function think(agent, scene, at, text) {
   return { at, ...thought };
 }
 
-/** One more frame for every agent that still walks; false if none does. */
+/** One more frame for every agent that still walks; false if none does, undefined if it could not be had. */
 async function more() {
   const walking = page.panes.filter((pane) => pane.last.move !== null && !pane.last.done);
   if (!walking.length) return false;
   const { text } = page.told;
   const made = await attempt(() => Promise.all(walking.map((pane) => nextFrame(pane, text))));
-  if (!made) return false;
+  if (!made) return undefined;
   walking.forEach((pane, k) => pane.frames.push(made[k]));
   return true;
 }

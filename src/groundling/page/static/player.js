@@ -5,7 +5,10 @@ import { h } from "./dom.js";
 const SPEEDS = [["slow", 1200], ["normal", 600], ["fast", 250]];
 
 export class Player {
-  /** `show(index)` shows a frame; `more()` makes one more and resolves to whether there is one. */
+  /**
+   * `show(index)` shows a frame; `more()` makes one more and resolves to whether there is one, or to
+   * undefined if that failed and may be tried again.
+   */
   constructor(show, more = async () => false) {
     this.show = show;
     this.more = more;
@@ -86,7 +89,7 @@ export class Player {
     if (this.index === this.count - 1) {
       if (this.ended) return false;
       const added = await this.more();
-      if (run !== this.run) return false;
+      if (run !== this.run || added === undefined) return false;
       if (!added) {
         this.ended = true;
         this.#refresh();
