@@ -90,7 +90,7 @@ class House:
             "sheet": {"columns": SHEET_COLUMNS, "rows": -(-catalog.cells // SHEET_COLUMNS)},
             "classes": [
                 {"name": name, "first": FIRST_ICON + start, "colors": icons[start:end]}
-                for name, start, end in zip(catalog.classes, firsts, firsts[1:], strict=True)
+                for name, start, end in zip(catalog.classes, firsts[:-1], firsts[1:], strict=True)
             ],
             "agents": [
                 {

@@ -19,6 +19,7 @@ from groundling.page.scene import Scene
 from groundling.page.souvenir import Souvenir, gif, html
 from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.speech import EMPTY_CELL_ODDS
 from groundling.teacher.truth import put_into_words, truths
 from groundling.world.scenario import read_place
 
@@ -82,6 +83,8 @@ class Room:
         if not found:
             raise InputError(f"there is no {kind} that the teacher could give here: add an object, or free its way")
         found = [truth for truth in found if pupil.is_tested_by(truth)] or found
+        if rng.integers(EMPTY_CELL_ODDS):  # there are many empty cells, and they are asked about now and then only
+            found = [truth for truth in found if not truth.is_empty] or found
         types = sorted({truth.type for truth in found})
         type_ = types[rng.integers(len(types))]
         of_type = [truth for truth in found if truth.type == type_]

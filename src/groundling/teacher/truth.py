@@ -1,6 +1,6 @@
 """All that is true of one world: every command and question that may be said of it, with its target or answer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Truth:
     """What fills the slots, but for the preposition, which means nothing."""
     outcome: int
     """The place to go to, or the number of the word to answer."""
+    is_empty: bool = False
+    """Whether it is a question about an empty cell, whose answer is `nothing`."""
 
     def of(self, meaning: Meaning) -> bool:
         """Whether it is the truth about a sentence."""
@@ -51,7 +53,8 @@ def truths(teacher: Teacher, state: State) -> list[Truth]:
     found = [_truth(teacher, t, row) for t in range(len(TYPES)) for row in f.fillings[t, : f.found[t]].tolist()]
     for t in (REC_LOC2OBJ, REC_LOC_OBJ2OBJ, REC_BW_OBJ2OBJ):
         find_empty(grid, size, agent, n, t, f, rules.words)
-        found += [_truth(teacher, t, row) for row in f.fillings[EMPTY, : f.found[EMPTY]].tolist()]
+        empty = [_truth(teacher, t, row) for row in f.fillings[EMPTY, : f.found[EMPTY]].tolist()]
+        found += [replace(truth, is_empty=True) for truth in empty]
     return found
 
 
