@@ -3,10 +3,10 @@
 import { h, percent } from "./dom.js";
 import { nameOf, pictureKey, placeOf, things } from "./scene.js";
 
-// One hue, even steps of lightness, so that it reads the same to every eye; white changes nothing under it.
+// One hue, even steps of lightness, so that it reads the same to every eye; light enough to see an icon through it.
 const SCALE = [
-  [255, 255, 255], [227, 238, 251], [198, 220, 246], [166, 200, 240], [132, 178, 233],
-  [98, 154, 224], [68, 130, 211], [44, 105, 191], [28, 80, 163],
+  [255, 255, 255], [233, 241, 252], [211, 227, 249], [189, 212, 246],
+  [166, 197, 242], [143, 182, 238], [119, 166, 233], [95, 150, 226], [70, 134, 218],
 ];
 
 /** The colour of a share from 0 to 1. */

@@ -24,8 +24,7 @@ export class Inside {
       { class: "inside", "aria-label": "Inside the agent" },
       part("What it reads", this.words, "A word is darker the more a step attends to it. Point at one to see where the agent sees it."),
       part("How it understands", this.steps, "Each step looks for a word and moves the map by it; the gate says how far the new map replaces the old."),
-      this.maps,
-      h("div", { class: "pair" }, this.answersPart, this.actionsPart),
+      h("div", { class: "lower" }, this.maps, h("div", { class: "outcome" }, this.answersPart, this.actionsPart)),
     );
     this.boards = [];
   }
@@ -93,25 +92,25 @@ export class Inside {
 
   #showMaps(scene, at, inside) {
     const shown = [];
-    if (inside.terrain) shown.push(["Terrain: what matters to one who walks", inside.terrain, inside.terrain, percent]);
+    if (inside.terrain) shown.push(["Terrain", "what matters to one who walks", inside.terrain, inside.terrain, percent]);
     if (inside.value) {
       const [low, high] = [Math.min(...inside.value), Math.max(...inside.value)];
       const scaled = inside.value.map((value) => (value - low) / (high - low || 1));
-      shown.push([`Value: how good it is to be where`, scaled, inside.value, (value) => value.toFixed(2)]);
+      shown.push(["Value", "how good it is to be where", scaled, inside.value, (value) => value.toFixed(2)]);
     }
     if (this.maps.children.length !== shown.length) {
       this.maps.replaceChildren(
-        ...shown.map(([title]) => {
-          const board = new Board(this.size, this.paint, { label: title });
-          const figure = h("figure", {}, h("figcaption", { text: title }), board.element);
+        ...shown.map(([title, note]) => {
+          const board = new Board(this.size, this.paint);
+          const figure = h("figure", {}, h("figcaption", { text: title, title: note }), board.element);
           figure.board = board;
           return figure;
         }),
       );
     }
-    shown.forEach(([title, map, numbers, told], k) => {
+    shown.forEach(([title, note, map, numbers, told], k) => {
       const { board } = this.maps.children[k];
-      board.element.setAttribute("aria-label", `${title}; highest ${told(Math.max(...numbers))}`);
+      board.element.setAttribute("aria-label", `${title}, ${note}; highest ${told(Math.max(...numbers))}`);
       board.draw(scene, at);
       board.overlay(map, numbers, told);
     });

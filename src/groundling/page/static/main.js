@@ -229,14 +229,14 @@ async function loadFile(event) {
     try {
       record = JSON.parse(await file.text());
     } catch {
-      throw new Error(`${file.name}: it is not JSON, so it is no scenario`);
+      throw new Error(`The file ${file.name}: it is not JSON, so it is no scenario`);
     }
     try {
       await load(record);
     } catch (error) {
-      throw new Error(`${file.name}: ${error.message}`);
+      throw new Error(`The file ${file.name}: ${error.message}`);
     }
-    page.say(`${file.name} is loaded.`);
+    page.say(`The file ${file.name} is loaded.`);
   });
 }
 

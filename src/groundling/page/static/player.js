@@ -16,7 +16,7 @@ export class Player {
     this.index = 0;
     this.run = 0;
     this.playing = false;
-    this.start = this.#button("⏮", "Back to the start", () => this.go(0));
+    this.start = this.#button("|◀", "Back to the start", () => this.go(0));
     this.backward = this.#button("◀", "Step back", () => this.back());
     this.toggle = this.#button("▶", "Play", () => (this.playing ? this.pause() : this.play()));
     this.toggle.classList.add("toggle");
