@@ -12,16 +12,17 @@ from groundling.errors import InputError
 from groundling.learn.shipped import Trained
 from groundling.page.scene import Scene
 from groundling.page.thinker import Insides, Thinker
-from groundling.world.catalog import CELL_PIXELS
+from groundling.world.catalog import CELL_PIXELS, Pixels
 from groundling.world.simulation import ACTIONS
 from groundling.world.view import draw, on_map, view_cells
 
 TOP = 5
 
 
-def picture(scene: Scene) -> NDArray[np.uint8]:
+def picture(scene: Scene) -> Pixels:
     """[H, W, 3]: what the agent sees of a scene."""
-    return draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
+    pixels: Pixels = draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
+    return pixels
 
 
 def explain(thinker: Thinker, agent: Trained, scene: Scene, words: tuple[str, ...]) -> Insides:

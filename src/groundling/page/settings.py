@@ -19,7 +19,7 @@ class Settings:
     """A session that sent nothing for so long is dropped."""
     crowded_idle_seconds: float = 60.0
     """The same, when there is no room for a new one."""
-    threads: int = 8
+    threads: int = 32
     """That answer messages; more of them let more thoughts be thought together."""
     sentence_letters: int = 200
     sentence_words: int = 20
