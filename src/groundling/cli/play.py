@@ -2,6 +2,7 @@
 
 import secrets
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -36,7 +37,7 @@ def play(
 
     torch.set_num_threads(1)  # many small thoughts side by side: threads within one would only wait for each other
     names = [checkpoint] if compare is None else [checkpoint, compare]
-    house = House([Resident(name, find(name)) for name in names], Settings())
+    house = House([Resident(Path(name).stem, find(name)) for name in names], Settings())
     bound = bind(host, port)
     token = None if is_local(host) else secrets.token_urlsafe(32)
     shown = f"[{host}]" if ":" in host else host

@@ -125,7 +125,7 @@ function part(title, element, note = "") {
 function attended(reading, weights) {
   const ranked = weights.map((weight, k) => [weight, reading.words[k].text]).sort((a, b) => b[0] - a[0]);
   return ranked
-    .filter(([weight], k) => k === 0 || (k < 3 && weight > 0.15))
+    .filter(([weight], k) => k === 0 || (k === 1 && weight > 0.2))
     .map(([weight, word], k) => h("span", { class: k ? "also" : "most" }, word, h("small", { text: ` ${percent(weight)} ` })));
 }
 

@@ -13,6 +13,7 @@ export class Lessons {
     this.page = page;
     this.lessons = [];
     this.shown = null;
+    this.busy = false;
     this.what = h("select", { id: "pupil-object", onchange: () => this.refresh() });
     this.name = h("input", { id: "pupil-name", maxlength: "20", autocomplete: "off", spellcheck: "false" });
     this.file = h("input", { id: "pupil-file", type: "file", accept: "image/png" });
@@ -47,10 +48,10 @@ export class Lessons {
     if ([...this.what.options].some((option) => option.value === chosen)) this.what.value = chosen;
     const { word } = this;
     const count = this.#count(word);
-    this.show.disabled = !word;
-    this.tell.disabled = !word || this.shown?.word !== word;
-    this.command.disabled = !word || !count;
-    this.reset.disabled = !this.lessons.length;
+    this.show.disabled = this.busy || !word;
+    this.tell.disabled = this.busy || !word || this.shown?.word !== word;
+    this.command.disabled = this.busy || !word || !count;
+    this.reset.disabled = this.busy || !this.lessons.length;
     this.tell.textContent = `2. Tell it: “${word || "…"}”`;
     this.command.textContent = `3. “Go to the ${word || "…"}.”`;
     this.told.textContent = count ? `Told ${count === 1 ? "once" : `${count} times`}${count < GOOD ? "; more is better" : ""}.` : "";
@@ -60,12 +61,16 @@ export class Lessons {
     return this.lessons.find((lesson) => lesson.word === word)?.examples.length ?? 0;
   }
 
+  /** Run what takes a while and may fail: no other button can be pressed meanwhile, and a failure is told. */
   async #run(act) {
+    this.busy = true;
+    this.refresh();
     try {
       await act();
     } catch (error) {
       this.page.say(error.message, true);
     }
+    this.busy = false;
     this.refresh();
   }
 
@@ -120,6 +125,7 @@ export class Lessons {
 
   async #tell() {
     const { word, scene, sentence } = this.shown;
+    this.told.textContent = "It learns …";
     const before = this.lessons.find((lesson) => lesson.word === word)?.examples ?? [];
     const lesson = { word, examples: [...before, { scene, sentence }].slice(-MOST) };
     await this.teach([...this.lessons.filter((other) => other.word !== word), lesson]);

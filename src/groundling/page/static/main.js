@@ -112,15 +112,15 @@ async function think(agent, scene, at, text) {
   return { at, ...thought };
 }
 
-/** One more frame for every agent that still walks; false if none does, undefined if it could not be had. */
+/** One more frame for every agent that still walks; see Player. */
 async function more() {
-  const walking = page.panes.filter((pane) => pane.last.move !== null && !pane.last.done);
-  if (!walking.length) return false;
+  const walking = page.panes.filter((pane) => pane.last.move !== null);
+  if (!walking.length) return "none";
   const { text } = page.told;
   const made = await attempt(() => Promise.all(walking.map((pane) => nextFrame(pane, text))));
-  if (!made) return undefined;
+  if (!made) return "failed";
   walking.forEach((pane, k) => pane.frames.push(made[k]));
-  return true;
+  return made.every((frame) => frame.move === null) ? "last" : "more";
 }
 
 async function nextFrame(pane, text) {

@@ -6,10 +6,10 @@ const SPEEDS = [["slow", 1200], ["normal", 600], ["fast", 250]];
 
 export class Player {
   /**
-   * `show(index)` shows a frame; `more()` makes one more and resolves to whether there is one, or to
-   * undefined if that failed and may be tried again.
+   * `show(index)` shows a frame; `more()` makes one more and resolves to "more", to "last" if none can follow it, to
+   * "none" if there is none, or to "failed" if it may be tried again.
    */
-  constructor(show, more = async () => false) {
+  constructor(show, more = async () => "none") {
     this.show = show;
     this.more = more;
     this.count = 0;
@@ -83,22 +83,22 @@ export class Player {
     this.playing = false;
   }
 
-  /** Go one frame on; false at the end. */
+  /** Go one frame on; false if none follows. */
   async #next() {
     const run = this.run;
     if (this.index === this.count - 1) {
       if (this.ended) return false;
       const added = await this.more();
-      if (run !== this.run || added === undefined) return false;
-      if (!added) {
-        this.ended = true;
+      if (run !== this.run || added === "failed") return false;
+      this.ended = added !== "more";
+      if (added === "none") {
         this.#refresh();
         return false;
       }
       this.count += 1;
     }
     this.#to(this.index + 1);
-    return true;
+    return !this.ended || this.index < this.count - 1;
   }
 
   #to(index) {
