@@ -228,6 +228,17 @@ def test_a_server_that_comes_back_is_found_again(page: Page, site: Site) -> None
     verdict(page).to_contain_text("giraffe")
 
 
+def test_a_thing_is_moved_by_touch(browser: Browser, site: Site) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    open_world(page, site, SCENE)
+    cell(page, 1, 1).tap()
+    expect(page.get_by_role("alert")).to_contain_text("Picked up")
+    cell(page, 1, 5).tap()
+    expect(cell(page, 1, 5)).to_have_attribute("aria-label", "row 2, column 6: red apple")
+    context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_a_narrow_screen(browser: Browser, site: Site, scheme: Any) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import signal
 import socket
 
 import pytest
@@ -10,6 +11,7 @@ from groundling.cli import main
 from groundling.errors import InputError
 from groundling.page.server import bind
 from tests.cli.test_commands import Capture, refusal
+from tests.page.site import Site
 
 
 def test_what_cannot_be_played_is_refused(capsys: Capture) -> None:
@@ -30,6 +32,12 @@ def test_the_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyP
     find = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "starlette" else find(name))
     assert "this needs starlette: pip install 'groundling[page]'" in refusal(capsys, "play")
+
+
+def test_ctrl_c_ends_it_quietly() -> None:
+    with Site("normal") as site:
+        site.process.send_signal(signal.SIGINT)
+        assert site.process.wait(10) == 0
 
 
 def test_bench_page(capsys: Capture) -> None:

@@ -1,5 +1,6 @@
 """`groundling play`"""
 
+import contextlib
 import secrets
 import webbrowser
 from pathlib import Path
@@ -44,6 +45,9 @@ def play(
     address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
     house.warm_up()
     print(f"Talk to {' and '.join(names)}: {address}", flush=True)
+    if host in ("0.0.0.0", "::"):
+        print("From elsewhere, put this machine's IP address in the place of the host.", flush=True)
     if not no_browser:
         webbrowser.open(address)
-    serve(Server(house), bound, host, token)
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        serve(Server(house), bound, host, token)

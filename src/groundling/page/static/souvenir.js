@@ -7,6 +7,7 @@ const souvenir = JSON.parse(document.getElementById("walk").textContent);
 
 function paintFromData(element, key) {
   element.style.backgroundImage = `url("${souvenir.icons[key]}")`;
+  element.style.backgroundSize = "100% 100%";
 }
 
 const pane = new Pane(souvenir.agent, souvenir.size, paintFromData);
