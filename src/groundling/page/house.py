@@ -12,7 +12,7 @@ from groundling.errors import InputError
 from groundling.learn.shipped import Trained
 from groundling.page.drawing import png
 from groundling.page.insight import explain
-from groundling.page.reading import read, split
+from groundling.page.reading import read
 from groundling.page.scene import Scene, Scenes
 from groundling.page.settings import Settings
 from groundling.page.thinker import Thinker
@@ -41,6 +41,11 @@ class Resident:
         """One whose sentences put to the test what training held out, but for words that nobody ever told it."""
         return self.trained.teacher(phase="train" if self.novel else "test")
 
+    @property
+    def world(self) -> tuple[str, int]:
+        """The icons and the size of the maps that it was trained on."""
+        return self.trained.checkpoint.icons, self.teacher.lessons.size
+
 
 class House:
     """The residents, all of the same world."""
@@ -50,9 +55,8 @@ class House:
         self.thinker = Thinker()
         first, *others = residents
         for other in others:
-            for what in ("icons", "size"):
-                if _world(first)[what] != _world(other)[what]:
-                    raise InputError(f"{other.name}: its world has another {what} than that of {first.name}")
+            if other.world != first.world:
+                raise InputError(f"{other.name}: it needs the icons and the map size of {first.name}, and has others")
         base = first.teacher
         self.catalog = base.catalog
         self.scenes = Scenes(Teacher(base.lessons, catalog=base.catalog), settings)
@@ -69,8 +73,8 @@ class House:
         scene, command, _ = self.draw(0)
         _ = self.sheet
         for resident in self.residents:
-            read(command, scene, resident.trained.checkpoint.lexicon, resident.novel, self.settings)
-            explain(self.thinker, resident.trained, scene, tuple(split(command, self.settings)))
+            reading = read(command, scene, resident.trained.checkpoint.lexicon, resident.novel, self.settings)
+            explain(self.thinker, resident.trained, scene, reading.words)
 
     @cached_property
     def sheet(self) -> bytes:
@@ -103,10 +107,6 @@ class House:
                 for resident in self.residents
             ],
         }
-
-
-def _world(resident: Resident) -> dict[str, Any]:
-    return {"icons": resident.trained.checkpoint.icons, "size": resident.teacher.lessons.size}
 
 
 def _sheet(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:

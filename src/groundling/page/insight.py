@@ -1,5 +1,6 @@
 """What goes on inside an agent, as plain data for the page: every map is cut to the world, row by row."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,17 +34,19 @@ def explain(thinker: Thinker, agent: Trained, scene: Scene, words: tuple[str, ..
 
 def told(agent: Trained, scene: Scene, insides: Insides) -> dict[str, Any]:
     """The insides that the page shows; a model without interpreter, map or answers has null there."""
-    scores = insides.get("answer_scores")
+
+    def part(name: str, plain: Callable[[NDArray[np.float32]], Any]) -> Any:
+        return plain(insides[name]) if name in insides else None
+
     return {
-        "attention": _numbers(insides.get("word_attention")),
-        "gates": _numbers(insides.get("gates")),
-        "steps": [_map(scene, step) for step in insides["x_loc_steps"]] if "x_loc_steps" in insides else None,
-        "x_loc": _map(scene, insides.get("x_loc")),
-        "terrain": _map(scene, insides.get("x_terr")),
-        "value": _map(scene, insides.get("value_map")),
-        "worth": round(float(insides["value"]), 3),
-        "actions": dict(zip(ACTIONS, _numbers(insides["action_probabilities"]) or (), strict=True)),
-        "answers": None if scores is None else _answers(agent, scores),
+        "attention": part("word_attention", _rounded),
+        "gates": part("gates", _rounded),
+        "steps": part("x_loc_steps", lambda maps: [_map(scene, one) for one in maps]),
+        "x_loc": part("x_loc", lambda one: _map(scene, one)),
+        "terrain": part("x_terr", lambda one: _map(scene, one)),
+        "value": part("value_map", lambda one: _map(scene, one)),
+        "actions": dict(zip(ACTIONS, _rounded(insides["action_probabilities"]), strict=True)),
+        "answers": part("answer_scores", lambda scores: _answers(agent, scores)),
     }
 
 
@@ -61,9 +64,7 @@ def where(agent: Trained, scene: Scene, word: str) -> list[float]:
     """The map of where the agent sees a word."""
     if word not in agent.checkpoint.lexicon:
         raise InputError(f"word {word!r}: the agent does not know it")
-    found = _map(scene, _sightings(agent, scene)[agent.checkpoint.lexicon.index(word)])
-    assert found is not None
-    return found
+    return _map(scene, _sightings(agent, scene)[agent.checkpoint.lexicon.index(word)])
 
 
 def seen_at(agent: Trained, scene: Scene, place: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -84,11 +85,11 @@ def _sightings(agent: Trained, scene: Scene) -> NDArray[np.float32]:
         return agent.model.sightings(view)[0].numpy()
 
 
-def _map(scene: Scene, seen: NDArray[np.float32] | None) -> list[float] | None:
-    if seen is None:
-        return None
-    return [round(value, 4) for value in on_map(seen, scene.scenario.size, scene.scenario.agent).ravel().tolist()]
+def _map(scene: Scene, seen: NDArray[np.float32]) -> list[float]:
+    return _rounded(on_map(seen, scene.scenario.size, scene.scenario.agent).ravel())
 
 
-def _numbers(values: NDArray[np.float32] | None) -> list[Any] | None:
-    return None if values is None else np.round(values.astype(np.float64), 4).tolist()
+def _rounded(values: NDArray[np.float32]) -> list[Any]:
+    """As lists, with four decimals, which is more than anyone reads."""
+    numbers: list[Any] = np.round(values.astype(np.float64), 4).tolist()
+    return numbers

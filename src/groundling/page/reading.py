@@ -8,6 +8,7 @@ from groundling.errors import InputError
 from groundling.page.scene import Scene
 from groundling.page.settings import Settings
 from groundling.teacher.grammar import COMMANDS, Meaning
+from groundling.teacher.lexicon import split
 from groundling.teacher.truth import truths
 from groundling.world.oracle import best_actions
 
@@ -57,19 +58,11 @@ class Reading:
         }
 
 
-def split(text: str, settings: Settings) -> list[str]:
-    """The words of a written sentence, marks apart."""
-    words = text.lower().replace(".", " . ").replace("?", " ? ").split()
-    if not words:
-        raise InputError("sentence: it has no words")
-    if len(words) > settings.sentence_words:
-        raise InputError(f"sentence of {len(words)} words: {settings.sentence_words} at the most")
-    return words
-
-
 def read(text: str, scene: Scene, lexicon: tuple[str, ...], untaught: frozenset[str], settings: Settings) -> Reading:
     """`lexicon` is the agent's; `untaught` are those of its words that nobody ever told it."""
-    words = split(text, settings)
+    words = split(text)
+    if len(words) > settings.sentence_words:
+        raise InputError(f"sentence of {len(words)} words: {settings.sentence_words} at the most")
     meaning, complaint = _parse(words, scene)
     if meaning is not None:
         words = scene.teacher.grammar.words(meaning)

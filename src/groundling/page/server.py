@@ -5,9 +5,8 @@ import contextlib
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -110,16 +109,13 @@ class Server:
             number = message.whole("id", _IDS)
             do = message.one_of("do", tuple(room.requests))
             pool = self.slow if do in room.SLOW else self.quick
-            return await self._in_thread(pool, lambda: json.dumps({"id": number, **room.requests[do](message)}))
+            result = await asyncio.get_running_loop().run_in_executor(pool, room.requests[do], message)
+            return json.dumps({"id": number, **result})
         except InputError as error:
             return json.dumps({"id": number, "error": str(error)})
         except Exception:
             LOG.exception("a message could not be answered")
             return json.dumps({"id": number, "error": "the server could not answer this; its log says why"})
-
-    @staticmethod
-    async def _in_thread(pool: ThreadPoolExecutor, work: Callable[[], str]) -> str:
-        return await asyncio.get_running_loop().run_in_executor(pool, work)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -132,7 +128,7 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(server: Server, bound: socket.socket, host: str, token: str | None, **options: Any) -> None:
+def serve(server: Server, bound: socket.socket, host: str, token: str | None) -> None:
     """Answer until a signal comes."""
     config = uvicorn.Config(
         server.app(host, token),
@@ -142,6 +138,5 @@ def serve(server: Server, bound: socket.socket, host: str, token: str | None, **
         log_level="warning",
         server_header=False,
         proxy_headers=False,
-        **options,
     )
     uvicorn.Server(config).run(sockets=[bound])

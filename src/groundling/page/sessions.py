@@ -1,5 +1,6 @@
 """The open sessions: how many there may be, how fast each may speak, and which are dropped for others."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -57,5 +58,6 @@ class Sessions:
         if self.clock() - quietest.heard < self.settings.crowded_idle_seconds:
             return False
         self.leave(quietest)
-        await quietest.socket.close(1001, "idle, and others are waiting")
+        with contextlib.suppress(RuntimeError):  # it is just leaving by itself
+            await quietest.socket.close(1001, "idle, and others are waiting")
         return True

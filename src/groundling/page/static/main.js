@@ -73,8 +73,8 @@ const page = {
   },
 
   /** An agent's words after lessons. */
-  learnt(agent, { words, taught }) {
-    page.agents[agent] = { ...page.agents[agent], words, taught };
+  learnt(agent, { words }) {
+    page.agents[agent] = { ...page.agents[agent], words };
     page.sight.clear();
     sentence.mark();
   },

@@ -113,8 +113,8 @@ export class Sentence {
     const unknown = odd.filter(({ state }) => state === "unknown");
     this.input.setAttribute("aria-invalid", String(unknown.length > 0));
     if (odd.length) return odd.map((word) => this.#oddity(word));
-    if (reading.kind !== "free") return [`A ${reading.kind} of the teacher’s language.`];
-    return ["None of the teacher’s sentences, but all words are known: it is run all the same."];
+    if (reading.kind !== "free") return [`A ${reading.kind} of the teacher’s language (${reading.type}).`];
+    return [h("span", { title: reading.complaint, text: "None of the teacher’s sentences, but all words are known: it is run all the same." })];
   }
 
   #oddity({ text, state, nearest }) {
