@@ -4,6 +4,7 @@ import base64
 import copy
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from PIL import Image
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from groundling.agent import build
+from groundling.errors import InputError
 from groundling.learn.shipped import find
 from groundling.page.house import Resident
 from groundling.page.server import TRY_LATER
@@ -200,6 +203,34 @@ def test_two_agents_side_by_side(resident: Resident) -> None:
             "agent 2: it is a whole number, 0 or more and below 2"
             in client.ask("think", agent=2, scene=SCENE, sentence="go to the cat")["error"]
         )
+
+
+@pytest.mark.parametrize(("method", "maps"), [("san", True), ("vl", False), ("nava", True)])
+def test_agents_that_have_less_to_show(resident: Resident, method: str, maps: bool) -> None:
+    """Other methods have no interpreter, no maps or no answers: null is in their place."""
+    checkpoint = resident.trained.checkpoint
+    model = build(replace(checkpoint.model.config, method=method)).eval()
+    other = Resident(method, replace(resident.trained, checkpoint=replace(checkpoint, model=model)))
+    with (
+        TestClient(app_of([resident, other]).app(HOST, None), base_url=BASE) as http,
+        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
+    ):
+        client = Client(socket)
+        inside = client.ask("think", agent=1, scene=SCENE, sentence="go to the cat")["inside"]
+        assert (inside["x_loc"] is not None) == maps
+        assert (inside["attention"] is not None) == (method == "nava")
+        assert (inside["answers"] is None) == (method == "nava")
+        where = client.ask("where", agent=1, scene=SCENE, word="cat")
+        assert "map" in where if maps else "has no maps of words" in where["error"]
+        path = [[3, 3], [4, 3]]
+        asked = {"agent": 1, "scene": SCENE, "sentence": "go to the cat", "path": path}
+        assert all(client.ask("export", format=form, **asked)["base64"] for form in ("gif", "html"))
+
+
+def test_agents_of_different_worlds_are_not_compared(resident: Resident) -> None:
+    other = replace(resident.trained, checkpoint=replace(resident.trained.checkpoint, icons="others"))
+    with pytest.raises(InputError, match="other: it needs the icons and the map size of normal"):
+        app_of([resident, Resident("other", other)])
 
 
 def changed(**fields: Any) -> dict[str, Any]:
