@@ -24,6 +24,7 @@ class File:
 
 
 STATIC: dict[str, File] = {
-    entry.name: File(entry.read_bytes(), _TYPES["." + entry.name.rpartition(".")[2]])
+    entry.name: File(entry.read_bytes(), _TYPES[ending])
     for entry in resources.files("groundling.page").joinpath("static").iterdir()
+    if (ending := "." + entry.name.rpartition(".")[2]) in _TYPES
 }

@@ -270,7 +270,7 @@ async function hello(greeting) {
     return page.say("Connected again.");
   }
   page.panes = page.agents.map(({ name, method }, agent) => {
-    const title = method === "ours" ? name : `${name} (${method})`;
+    const title = ["ours", name].includes(method) ? name : `${name} (${method})`;
     const pane = new Pane(title, page.size, page.paint, async (word) => (await look(agent, "where", { word }))?.map ?? null);
     editor.attach(pane.board);
     watchCells(pane, agent);
