@@ -17,6 +17,16 @@ export function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
 
+export function plain(number) {
+  return number.toFixed(2);
+}
+
+/** Numbers of any size as shares from 0, the least of them, to 1. */
+export function scaled(numbers) {
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  return numbers.map((number) => (number - low) / (high - low || 1));
+}
+
 /** A labelled bar whose length is a share from 0 to 1. */
 export function bar(label, share, note = "") {
   const fill = h("span", { class: "fill" });

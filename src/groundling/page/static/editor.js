@@ -4,6 +4,8 @@ import { h } from "./dom.js";
 import { cleared, nameOf, things, withAgent, withThing, atOf, placeOf } from "./scene.js";
 
 const TOOLS = [["move", "Move"], ["add", "Add"], ["wall", "Wall"], ["remove", "Remove"]];
+const HOW =
+  "Drag things and the agent. On a touch screen, or with Enter on the keyboard, pick up first, then put down.";
 const DRAG_PIXELS = 6;
 
 export class Editor {
@@ -12,12 +14,19 @@ export class Editor {
     this.page = page;
     this.tool = "move";
     this.held = null;
-    this.search = h("input", { type: "search", placeholder: "Search 119 objects", "aria-label": "Search objects", oninput: () => this.fill() });
+    this.search = h("input", {
+      type: "search",
+      placeholder: "Search 119 objects",
+      "aria-label": "Search objects",
+      oninput: () => this.fill(),
+    });
     this.palette = h("div", { class: "palette", role: "listbox", "aria-label": "Objects to add" });
-    this.buttons = TOOLS.map(([name, text]) => h("button", { type: "button", text, "aria-pressed": "false", onclick: () => this.choose(name) }));
+    this.buttons = TOOLS.map(([name, text]) =>
+      h("button", { type: "button", text, "aria-pressed": "false", onclick: () => this.choose(name) }),
+    );
     element.append(
       h("div", { class: "tools", role: "group", "aria-label": "Tool" }, ...this.buttons),
-      h("p", { class: "note", text: "Drag things and the agent. On a touch screen, or with Enter on the keyboard, pick up first, then put down." }),
+      h("p", { class: "note", text: HOW }),
       this.search,
       this.palette,
     );

@@ -1,10 +1,13 @@
 // What goes on inside an agent at one step: words, the three interpretation steps, maps, actions and answers.
 
 import { Board } from "./board.js";
-import { bar, h, percent } from "./dom.js";
+import { bar, h, percent, plain, scaled } from "./dom.js";
 
 const ARROWS = { left: "←", right: "→", up: "↑", down: "↓" };
 const MARKS = [".", "?"];
+const READS = "A word is darker the more a step attends to it. Point at one to see where the agent sees it.";
+const UNDERSTANDS =
+  "Each step looks for a word and moves the map by it; the gate says how far the new map replaces the old.";
 
 export class Inside {
   /** `onword(word or null)` is told which word is pointed at, by mouse, focus or touch. */
@@ -22,8 +25,8 @@ export class Inside {
     this.element = h(
       "section",
       { class: "inside", "aria-label": "Inside the agent" },
-      part("What it reads", this.words, "A word is darker the more a step attends to it. Point at one to see where the agent sees it."),
-      part("How it understands", this.steps, "Each step looks for a word and moves the map by it; the gate says how far the new map replaces the old."),
+      part("What it reads", this.words, READS),
+      part("How it understands", this.steps, UNDERSTANDS),
       h("div", { class: "lower" }, this.maps, h("div", { class: "outcome" }, this.answersPart, this.actionsPart)),
     );
     this.boards = [];
@@ -33,7 +36,8 @@ export class Inside {
     this.#showWords(reading, inside);
     this.#showSteps(scene, at, reading, inside);
     this.#showMaps(scene, at, inside);
-    this.actions.replaceChildren(...Object.entries(inside.actions).map(([name, p]) => bar(`${ARROWS[name]} ${name}`, p)));
+    const actions = Object.entries(inside.actions);
+    this.actions.replaceChildren(...actions.map(([name, share]) => bar(`${ARROWS[name]} ${name}`, share)));
     this.actionsPart.hidden = reading.kind === "question";
     const answers = inside.answers ?? [];
     this.answers.replaceChildren(...answers.map(({ word, share, score }) => bar(word, share, `score ${score}`)));
@@ -47,12 +51,13 @@ export class Inside {
       this.words.replaceChildren(...reading.words.map((word) => this.#word(word.text)));
     }
     [...this.words.children].forEach((button, k) => {
-      const most = inside.attention ? Math.max(...inside.attention.map((step) => step[k])) : 0;
+      const weights = (inside.attention ?? []).map((step) => step[k]);
+      const most = Math.max(0, ...weights);
       button.style.setProperty("--weight", most.toFixed(3));
       button.classList.toggle("heavy", most > 0.55);
-      const label = inside.attention ? `${button.textContent}, attention ${percent(most)}` : button.textContent;
+      const label = weights.length ? `${button.textContent}, attention ${percent(most)}` : button.textContent;
       button.setAttribute("aria-label", label);
-      button.title = inside.attention ? inside.attention.map((step, i) => `step ${i + 1}: ${percent(step[k])}`).join("\n") : "";
+      button.title = weights.map((weight, i) => `step ${i + 1}: ${percent(weight)}`).join("\n");
     });
   }
 
@@ -76,7 +81,8 @@ export class Inside {
     this.steps.parentElement.hidden = !steps.length;
     if (this.boards.length !== steps.length) {
       this.boards = steps.map(() => new Board(this.size, this.paint));
-      this.steps.replaceChildren(...this.boards.map((board) => h("li", {}, h("h4"), board.element, h("p", { class: "gate" }))));
+      const step = (board) => h("li", {}, h("h4"), board.element, h("p", { class: "gate" }));
+      this.steps.replaceChildren(...this.boards.map(step));
     }
     steps.forEach((map, i) => {
       const [title, , gate] = this.steps.children[i].children;
@@ -92,12 +98,9 @@ export class Inside {
 
   #showMaps(scene, at, inside) {
     const shown = [];
-    if (inside.terrain) shown.push(["Terrain", "what matters to one who walks", inside.terrain, inside.terrain, percent]);
-    if (inside.value) {
-      const [low, high] = [Math.min(...inside.value), Math.max(...inside.value)];
-      const scaled = inside.value.map((value) => (value - low) / (high - low || 1));
-      shown.push(["Value", "how good it is to be where", scaled, inside.value, (value) => value.toFixed(2)]);
-    }
+    const { terrain, value } = inside;
+    if (terrain) shown.push(["Terrain", "what matters to one who walks", terrain, terrain, percent]);
+    if (value) shown.push(["Value", "how good it is to be where", scaled(value), value, plain]);
     if (this.maps.children.length !== shown.length) {
       this.maps.replaceChildren(
         ...shown.map(([title, note]) => {
@@ -126,7 +129,10 @@ function attended(reading, weights) {
   const ranked = weights.map((weight, k) => [weight, reading.words[k].text]).sort((a, b) => b[0] - a[0]);
   return ranked
     .filter(([weight], k) => k === 0 || (k === 1 && weight > 0.2))
-    .map(([weight, word], k) => h("span", { class: k ? "also" : "most" }, word, h("small", { text: ` ${percent(weight)} ` })));
+    .map(([weight, word], k) => {
+      const share = h("small", { text: ` ${percent(weight)} ` });
+      return h("span", { class: k ? "also" : "most" }, word, share);
+    });
 }
 
 function summary(map, size, most) {

@@ -3,7 +3,19 @@
 import { h } from "./dom.js";
 import { atOf, base64, cleared, placeOf, things, toFile, withThing } from "./scene.js";
 
-const DIRECTIONS = { north: [-1, 0], east: [0, 1], south: [1, 0], west: [0, -1], northeast: [-1, 1], southeast: [1, 1], southwest: [1, -1], northwest: [-1, -1] };
+const DIRECTIONS = {
+  north: [-1, 0],
+  east: [0, 1],
+  south: [1, 0],
+  west: [0, -1],
+  northeast: [-1, 1],
+  southeast: [1, 1],
+  southwest: [1, -1],
+  northwest: [-1, -1],
+};
+const LESSON =
+  "Choose an object that the agent was never told the name of, or bring one. Show it, ask what it is, tell the name; " +
+  "after three times or so, command the agent to it.";
 const GOOD = 3;
 const MOST = 10;
 
@@ -19,18 +31,22 @@ export class Lessons {
     this.file = h("input", { id: "pupil-file", type: "file", accept: "image/png" });
     this.upload = h("form", { class: "upload", onsubmit: (event) => this.#upload(event) },
       field("A picture of your own (PNG)", this.file), field("Its name", this.name), h("button", { text: "Add it" }));
-    this.show = h("button", { type: "button", text: "1. Show it and ask", onclick: () => this.#run(() => this.#show()) });
-    this.tell = h("button", { type: "button", onclick: () => this.#run(() => this.#tell()) });
-    this.command = h("button", { type: "button", onclick: () => this.#run(() => this.#command()) });
-    this.reset = h("button", { type: "button", text: "Forget all", onclick: () => this.#run(() => this.#forget()) });
+    this.show = this.#button("1. Show it and ask", () => this.#show());
+    this.tell = this.#button("", () => this.#tell());
+    this.command = this.#button("", () => this.#command());
+    this.reset = this.#button("Forget all", () => this.#forget());
     this.told = h("p", { class: "note", role: "status" });
     element.append(
-      h("p", { class: "note", text: "Choose an object that the agent was never told the name of, or bring one. Show it, ask what it is, tell the name; after three times or so, command the agent to it." }),
+      h("p", { class: "note", text: LESSON }),
       field("Object", this.what),
       h("div", { class: "tools" }, this.show, this.tell, this.command, this.reset),
       this.told,
       this.upload,
     );
+  }
+
+  #button(text, act) {
+    return h("button", { type: "button", text, onclick: () => this.#run(act) });
   }
 
   get word() {
@@ -43,9 +59,11 @@ export class Lessons {
     const novel = new Set(this.page.agents.flatMap((agent) => agent.novel));
     const drawn = new Set(Object.keys(this.page.scene?.drawings ?? {}));
     const options = this.page.kinds().filter((kind) => novel.has(kind.name) || drawn.has(kind.name));
-    this.what.replaceChildren(...options.map((kind) => h("option", { value: `${kind.name}/${kind.icon}`, text: kind.icon ? `${kind.name} ${kind.icon + 1}` : kind.name })));
+    const option = ({ name, icon }) =>
+      h("option", { value: `${name}/${icon}`, text: icon ? `${name} ${icon + 1}` : name });
+    this.what.replaceChildren(...options.map(option));
     if (!options.length) this.what.append(h("option", { value: "", text: "none yet: bring a picture below" }));
-    if ([...this.what.options].some((option) => option.value === chosen)) this.what.value = chosen;
+    if ([...this.what.options].some(({ value }) => value === chosen)) this.what.value = chosen;
     const { word } = this;
     const count = this.#count(word);
     this.show.disabled = this.busy || !word;
@@ -54,7 +72,8 @@ export class Lessons {
     this.reset.disabled = this.busy || !this.lessons.length;
     this.tell.textContent = `2. Tell it: “${word || "…"}”`;
     this.command.textContent = `3. “Go to the ${word || "…"}.”`;
-    this.told.textContent = count ? `Told ${count === 1 ? "once" : `${count} times`}${count < GOOD ? "; more is better" : ""}.` : "";
+    const times = count === 1 ? "once" : `${count} times`;
+    this.told.textContent = count ? `Told ${times}${count < GOOD ? "; more is better" : ""}.` : "";
   }
 
   #count(word) {
@@ -81,7 +100,8 @@ export class Lessons {
       if (!file) throw new Error("choose a PNG file first");
       const name = this.name.value.trim().toLowerCase();
       if (!name) throw new Error("give it a name first, one new word of letters");
-      const { png } = await this.page.talk.request("drawing", { name, png: base64(new Uint8Array(await file.arrayBuffer())) });
+      const picture = base64(new Uint8Array(await file.arrayBuffer()));
+      const { png } = await this.page.talk.request("drawing", { name, png: picture });
       this.page.addDrawing(name, png);
       this.refresh();
       this.what.value = `${name}/0`;
@@ -109,7 +129,8 @@ export class Lessons {
 
   #without(scene, word) {
     const { size } = this.page;
-    return scene.objects.filter((o) => o.name === word).reduce((rest, o) => cleared(rest, placeOf(o.at, size), size), scene);
+    const places = scene.objects.filter(({ name }) => name === word).map(({ at }) => placeOf(at, size));
+    return places.reduce((rest, place) => cleared(rest, place, size), scene);
   }
 
   #side() {
@@ -138,10 +159,10 @@ export class Lessons {
     const { size } = this.page;
     this.page.settle();
     const scene = this.#without(this.page.scene, this.word);
-    const [row, column] = scene.agent;
-    const free = things(scene, size).map((thing, place) => [thing, place]).filter(([thing, place]) => !thing && place !== placeOf(scene.agent, size));
-    const far = ([, place]) => { const [r, c] = atOf(place, size); return Math.abs(r - row) + Math.abs(c - column); };
-    for (const [, place] of free.sort((a, b) => far(b) - far(a))) {
+    const found = things(scene, size);
+    const start = placeOf(scene.agent, size);
+    const free = [...found.keys()].filter((place) => found[place] === null && place !== start);
+    for (const place of free.sort((a, b) => distance(b, start, size) - distance(a, start, size))) {
       const moved = withThing(scene, this.#kind(), place, size);
       const sentence = `Go to the ${this.word}.`;
       const { target } = await this.page.talk.request("read", { agent: 0, scene: toFile(moved), sentence });
@@ -165,6 +186,11 @@ export class Lessons {
     this.lessons = lessons;
     this.refresh();
   }
+}
+
+function distance(a, b, size) {
+  const [[row, column], [otherRow, otherColumn]] = [atOf(a, size), atOf(b, size)];
+  return Math.abs(row - otherRow) + Math.abs(column - otherColumn);
 }
 
 function field(label, input) {

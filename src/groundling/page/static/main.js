@@ -1,6 +1,6 @@
 // The page: what is said, who hears it, and what came of it. The server keeps nothing that this page does not know.
 
-import { h } from "./dom.js";
+import { h, plain } from "./dom.js";
 import { Editor } from "./editor.js";
 import { Lessons } from "./lessons.js";
 import { Pane } from "./pane.js";
@@ -25,18 +25,30 @@ const page = {
   /** Every icon that can be put down. */
   kinds() {
     const drawn = Object.keys(page.scene?.drawings ?? {}).map((name) => ({ name, color: null, icon: 0 }));
-    return [...drawn, ...page.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon })))];
+    const known = page.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon })));
+    return [...drawn, ...known];
   },
 
   /** Give an element the picture of a cell: from the sheet, or as the user drew it. */
   paint(element, key) {
     const [name, icon] = key.split("/");
     const drawn = page.scene?.drawings?.[name];
+    if (drawn) {
+      Object.assign(element.style, {
+        backgroundImage: `url("data:image/png;base64,${drawn}")`,
+        backgroundSize: "100% 100%",
+        backgroundPosition: "0 0",
+      });
+      return;
+    }
     const number = CELLS[key] ?? page.firsts.get(name) + Number(icon);
     const { columns, rows } = page.sheet;
-    element.style.backgroundImage = drawn ? `url("data:image/png;base64,${drawn}")` : 'url("/icons.png")';
-    element.style.backgroundSize = drawn ? "100% 100%" : `${100 * columns}% ${100 * rows}%`;
-    element.style.backgroundPosition = drawn ? "0 0" : `${(100 * (number % columns)) / (columns - 1)}% ${(100 * Math.floor(number / columns)) / (rows - 1)}%`;
+    const [x, y] = [(number % columns) / (columns - 1), Math.floor(number / columns) / (rows - 1)];
+    Object.assign(element.style, {
+      backgroundImage: 'url("/icons.png")',
+      backgroundSize: `${100 * columns}% ${100 * rows}%`,
+      backgroundPosition: `${100 * x}% ${100 * y}%`,
+    });
   },
 
   /** Say something to the person, for a screen reader too. */
@@ -108,7 +120,8 @@ async function begin() {
 }
 
 async function think(agent, scene, at, text) {
-  const thought = await talk.request("think", { agent, scene: toFile({ ...scene, agent: at }), sentence: text, from: scene.agent });
+  const now = toFile({ ...scene, agent: at });
+  const thought = await talk.request("think", { agent, scene: now, sentence: text, from: scene.agent });
   return { at, ...thought };
 }
 
@@ -204,9 +217,10 @@ async function tellCell(pane, agent, place) {
   const isAgent = place === placeOf(pane.shown?.at ?? page.scene.agent, page.size);
   const name = isAgent ? "the agent" : nameOf(things(page.scene, page.size)[place]);
   const found = await look(agent, "seen", { at });
-  const words = found?.words.filter(({ share }) => share >= 0.01).map(({ word, share }) => `${word} ${share.toFixed(2)}`);
+  const seen = (found?.words ?? []).filter(({ share }) => share >= 0.01);
+  const words = seen.map(({ word, share }) => `${word} ${plain(share)}`).join(", ") || "no word";
   const number = pane.board.numbers ? ` (${pane.board.numbers[place]})` : "";
-  pane.readout.textContent = `${name}${number}${words?.length ? ` — seen here: ${words.join(", ")}` : found ? " — no word is seen here" : ""}`;
+  pane.readout.textContent = name + number + (found ? ` — seen here: ${words}` : "");
 }
 
 function download(name, blob) {
@@ -244,7 +258,7 @@ async function share() {
   page.settle();
   history.replaceState(null, "", toFragment(toFile(page.scene, sentence.text)));
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  page.say(copied ? "The link is copied: it holds the whole world." : "The address of this page now holds the whole world: copy it.");
+  page.say(`The ${copied ? "link is copied: it" : "address of this page"} holds the whole world.`);
 }
 
 async function exportWalk(format) {
@@ -253,7 +267,8 @@ async function exportWalk(format) {
   page.say("Writing …");
   const { text } = page.told;
   const path = pane.frames.map((frame) => frame.at);
-  const made = await attempt(() => talk.request("export", { agent: 0, scene: toFile(pane.scene), sentence: text, format, path }));
+  const walk = { agent: 0, scene: toFile(pane.scene), sentence: text, path };
+  const made = await attempt(() => talk.request("export", { ...walk, format }));
   if (!made) return;
   download(made.name, new Blob([bytesOf(made.base64)], { type: format === "gif" ? "image/gif" : "text/html" }));
   page.say(`${made.name} is written.`);
@@ -271,7 +286,8 @@ async function hello(greeting) {
   }
   page.panes = page.agents.map(({ name, method }, agent) => {
     const title = ["ours", name].includes(method) ? name : `${name} (${method})`;
-    const pane = new Pane(title, page.size, page.paint, async (word) => (await look(agent, "where", { word }))?.map ?? null);
+    const where = async (word) => (await look(agent, "where", { word }))?.map ?? null;
+    const pane = new Pane(title, page.size, page.paint, where);
     editor.attach(pane.board);
     watchCells(pane, agent);
     return pane;

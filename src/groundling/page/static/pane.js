@@ -1,9 +1,10 @@
 // One agent's side of the page: its board, what came of the sentence, and its insides.
 
 import { Board } from "./board.js";
-import { h, percent } from "./dom.js";
+import { h, percent, plain, scaled } from "./dom.js";
 import { Inside } from "./inside.js";
 
+const NO_VERDICT = "The teacher would not say this here, so there is no right or wrong.";
 const VIEWS = [["x_loc", "attention"], ["terrain", "terrain"], ["value", "value"], ["none", "nothing"]];
 
 export class Pane {
@@ -19,24 +20,23 @@ export class Pane {
     this.inside.element.hidden = true;
     this.verdict = h("p", { class: "verdict", role: "status" });
     this.readout = h("p", { class: "readout", "aria-live": "polite" });
-    this.view = h("select", { "aria-label": "Show over the world", onchange: () => this.#overlay() }, ...VIEWS.map(([key, text]) => h("option", { value: key, text })));
+    const views = VIEWS.map(([key, text]) => h("option", { value: key, text }));
+    this.view = h("select", { "aria-label": "Show over the world", onchange: () => this.#overlay() }, ...views);
     this.caption = h("span", { class: "caption" });
     this.slot = h("div");
-    this.element = h(
-      "section",
-      { class: "pane", "aria-label": name },
-      h(
-        "div",
-        { class: "stage" },
-        h("div", { class: "stage-head" }, h("h2", { text: name }), h("label", { class: "view" }, "over the world: ", this.view)),
-        this.board.element,
-        h("p", { class: "legend", "aria-hidden": "true" }, h("span", { text: "0" }), h("span", { class: "scale" }), h("span", { text: "1" }), this.caption),
-        this.slot,
-        this.verdict,
-        this.readout,
-      ),
-      this.inside.element,
+    const view = h("label", { class: "view" }, "over the world: ", this.view);
+    const scale = [h("span", { text: "0" }), h("span", { class: "scale" }), h("span", { text: "1" })];
+    const stage = h(
+      "div",
+      { class: "stage" },
+      h("div", { class: "stage-head" }, h("h2", { text: name }), view),
+      this.board.element,
+      h("p", { class: "legend", "aria-hidden": "true" }, ...scale, this.caption),
+      this.slot,
+      this.verdict,
+      this.readout,
     );
+    this.element = h("section", { class: "pane", "aria-label": name }, stage, this.inside.element);
   }
 
   /** The world as it stands, with nothing said. */
@@ -84,9 +84,8 @@ export class Pane {
     const isValue = !this.pointed && this.view.value === "value";
     this.caption.textContent = this.pointed ? `where it sees “${this.pointed.word}”` : "";
     this.board.element.classList.toggle("pointed", Boolean(this.pointed));
-    if (map === null || !isValue) return this.board.overlay(map);
-    const [low, high] = [Math.min(...map), Math.max(...map)];
-    this.board.overlay(map.map((value) => (value - low) / (high - low || 1)), map, (value) => value.toFixed(2));
+    if (map !== null && isValue) this.board.overlay(scaled(map), map, plain);
+    else this.board.overlay(map);
   }
 
   async #point(word) {
@@ -107,7 +106,7 @@ function judge(reading, frames, index) {
     const [best] = frame.inside.answers ?? [];
     said.push(line("note", best ? `As a question it would answer “${best.word}” (${percent(best.share)}).` : ""));
   } else if (reading.target === null) {
-    said.push(line("note", "The teacher would not say this here, so there is no right or wrong."));
+    said.push(line("note", NO_VERDICT));
   }
   if (!frame.done) return said;
   const steps = `${index} ${index === 1 ? "step" : "steps"}`;
@@ -127,7 +126,7 @@ function judgeAnswer(reading, answers) {
   if (!answers) return [line("note", "This agent answers no questions.")];
   const [{ word }] = answers;
   const said = [h("strong", { class: "answer", text: `“${word}”` })];
-  if (reading.answer === null) said.push(line("note", "The teacher would not ask this here, so there is no right or wrong."));
+  if (reading.answer === null) said.push(line("note", NO_VERDICT));
   else if (reading.answer === word) said.push(line("right", "✓ Right."));
   else said.push(line("wrong", `✗ Wrong: the answer is “${reading.answer}”.`));
   return said;

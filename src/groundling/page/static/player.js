@@ -22,7 +22,8 @@ export class Player {
     this.toggle.classList.add("toggle");
     this.forward = this.#button("▶|", "Step", () => this.step());
     this.counter = h("output", { class: "counter" });
-    this.speed = h("select", { "aria-label": "Speed" }, ...SPEEDS.map(([name, ms]) => h("option", { value: ms, text: name })));
+    const speeds = SPEEDS.map(([name, milliseconds]) => h("option", { value: milliseconds, text: name }));
+    this.speed = h("select", { "aria-label": "Speed" }, ...speeds);
     this.speed.value = SPEEDS[1][1];
     this.element = h(
       "div",
@@ -115,17 +116,19 @@ export class Player {
     this.toggle.textContent = this.playing ? "❚❚" : "▶";
     this.toggle.setAttribute("aria-label", this.playing ? "Pause" : "Play");
     this.toggle.title = this.playing ? "Pause" : "Play";
-    this.counter.textContent = none || (this.ended && this.count === 1) ? "" : `step ${this.index}${this.ended ? ` of ${this.count - 1}` : ""}`;
+    const isWalk = !none && !(this.ended && this.count === 1);
+    this.counter.textContent = isWalk ? `step ${this.index}${this.ended ? ` of ${this.count - 1}` : ""}` : "";
   }
 }
 
 /** Space plays and pauses, the arrow keys step, wherever the focus has no use for them. */
 export function listenForKeys(player) {
+  const acts = { " ": () => player.toggle.click(), ArrowRight: () => player.step(), ArrowLeft: () => player.back() };
   document.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea, button, summary, a")) return;
-    const act = { " ": () => player.toggle.click(), ArrowRight: () => player.step(), ArrowLeft: () => player.back() }[event.key];
-    if (!act || event.target.closest(".board.live") && event.key !== " ") return;
+    const taken = event.key === " " ? "" : ", .board.live";
+    if (event.altKey || event.ctrlKey || event.metaKey || !acts[event.key]) return;
+    if (event.target.closest(`input, select, button, summary, a${taken}`)) return;
     event.preventDefault();
-    act();
+    acts[event.key]();
   });
 }

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 
 const MOST = 7;
 const PAUSE = 180;
+const FREE = "None of the teacher’s sentences, but all words are known: it is run all the same.";
 
 export class Sentence {
   /** `words()` lists the known words; `read(text)` resolves to the server's reading of a text. */
@@ -38,7 +39,8 @@ export class Sentence {
 
   #written() {
     const { word } = this.#current();
-    const found = word.length < 2 ? [] : this.words().filter((known) => known.startsWith(word) && known !== word).slice(0, MOST);
+    const fits = (known) => word.length > 1 && known.startsWith(word) && known !== word;
+    const found = this.words().filter(fits).slice(0, MOST);
     this.list.replaceChildren(...found.map((known, k) => this.#option(known, k)));
     this.list.hidden = !found.length;
     this.input.setAttribute("aria-expanded", String(found.length > 0));
@@ -114,13 +116,16 @@ export class Sentence {
     this.input.setAttribute("aria-invalid", String(unknown.length > 0));
     if (odd.length) return odd.map((word) => this.#oddity(word));
     if (reading.kind !== "free") return [`A ${reading.kind} of the teacher’s language (${reading.type}).`];
-    return [h("span", { title: reading.complaint, text: "None of the teacher’s sentences, but all words are known: it is run all the same." })];
+    return [h("span", { title: reading.complaint, text: FREE })];
   }
 
   #oddity({ text, state, nearest }) {
     if (state === "untaught") return h("span", {}, h("mark", { text }), " was never told to the agent. ");
-    const offer = nearest && h("button", { type: "button", class: "link", text: nearest, onclick: () => this.#mend(text, nearest) });
-    return h("span", {}, h("mark", { class: "unknown", text }), " is no word that it knows", ...(offer ? ["; did you mean ", offer, "?"] : ["."]), " ");
+    const said = [h("mark", { class: "unknown", text }), " is no word that it knows"];
+    if (!nearest) return h("span", {}, ...said, ". ");
+    const mend = () => this.#mend(text, nearest);
+    const offer = h("button", { type: "button", class: "link", text: nearest, onclick: mend });
+    return h("span", {}, ...said, "; did you mean ", offer, "? ");
   }
 
   #mend(wrong, right) {

@@ -51,7 +51,8 @@ export class Talk {
       this.onstate("Resting until you say something.");
       return;
     }
-    this.onstate(event.reason ? `Not connected (${event.reason}). Trying again …` : "The server cannot be reached. Trying again …");
+    const why = event.reason ? `Not connected (${event.reason})` : "The server cannot be reached";
+    this.onstate(`${why}. Trying again …`);
     for (const { reject } of this.waiting.values()) reject(new Error("the connection was lost; try again"));
     this.waiting.clear();
     setTimeout(() => this.#connect(), this.wait);
