@@ -34,7 +34,7 @@ class Terrain(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
-        self.f = nn.Parameter(torch.randn(config.depth))  # a detector like a word, and at first of the same size
+        self.f = nn.Parameter(0.01 * torch.randn(config.depth))  # a detector like a word; at first it tells nothing
 
     def forward(self, cube: Cube) -> Tensor:
         """[B, N]"""
@@ -80,7 +80,9 @@ class ValueIterationPlanner(nn.Module):
         super().__init__()
         self.side, self.sweeps = config.view, config.sweeps
         self.reward = nn.Sequential(nn.Linear(2, self.HIDDEN), nn.ReLU(), Small(self.HIDDEN, self.MOVES))
-        """Per place: what each kind of move there brings, beside the attention that the place has."""
+        """Per place: what each kind of move there brings, beside its attention and its cost."""
+        self.cost = nn.Parameter(torch.tensor(3.0))
+        """Of a place that the terrain marks. Were it small, a wall would be cheaper than a long way round it."""
         self.spread = nn.Parameter(torch.zeros(self.MOVES, 9))
         """How the worth of the 3 x 3 places around one adds to what each kind of move brings there."""
         self.register_buffer("_near", _neighbours(self.side), persistent=False)
@@ -94,7 +96,8 @@ class ValueIterationPlanner(nn.Module):
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each picture"""
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
-        rewards = x_loc[:, None] + self.reward(torch.stack([x_loc, x_terr], 2)).transpose(1, 2)  # [B, moves, N]
+        own = (1 + self.cost) * x_loc - self.cost * x_terr  # a target that the terrain marks, too, is worth 1
+        rewards = own[:, None] + self.reward(torch.stack([x_loc, x_terr], 2)).transpose(1, 2)  # [B, moves, N]
         # The convolution as one matrix product: on maps so small, half the time of a convolution of one channel.
         spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
         value = torch.zeros_like(x_loc)

@@ -126,7 +126,7 @@ class Gate(nn.Linear):
         super().__init__(units, 1)
         self.bound = bound
         if bound is not None:
-            nn.init.constant_(self.bias, -2.0)  # simple at first: a map is rather kept than transformed
+            nn.init.constant_(self.bias, -4.0)  # simple at first: a map is rather kept than transformed
 
     def forward(self, p: Tensor) -> Tensor:
         """[S, units] -> [S]"""

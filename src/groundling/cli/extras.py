@@ -6,7 +6,8 @@ from groundling.errors import InputError
 
 _EXTRAS = {
     "agent": ("torch", "safetensors", "tensorboard"),
-    "study": ("matplotlib",),
+    "study": ("fsspec", "matplotlib", "sklearn"),
+    "cluster": ("ray",),
     "page": ("starlette", "uvicorn", "websockets"),
 }
 

@@ -248,7 +248,7 @@ _OURS = AgentConfig(
     pixel_unit=64.0,
 )
 PRESETS = {
-    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=200)),
+    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=100)),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
         agent=replace(_OURS, view=9),

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from groundling.errors import InputError
+from groundling.study.metrics import read_metrics
 
 STYLE: Any = {
     "font.size": 9,
@@ -17,13 +17,6 @@ STYLE: Any = {
     "legend.frameon": False,
     "svg.hashsalt": "groundling",
 }
-
-
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not the metrics of a run ({error})") from error
 
 
 def learning_curve(runs: Sequence[Path], path: Path) -> None:

@@ -1,0 +1,257 @@
+"""The figures of the study, from result files alone: no model is loaded, and the same files give the same bytes."""
+
+import itertools
+import json
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from groundling.study.curves import STYLE
+from groundling.study.tables import METHODS, Result, held, ordered
+from groundling.teacher.grammar import COMMANDS
+from groundling.world.catalog import PERSON_PIXELS, Catalog
+from groundling.world.view import draw
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "ours": {"color": "#000000", "linestyle": "-", "marker": "o"},
+    "ca": {"color": "#0072b2", "linestyle": "--", "marker": "s"},
+    "san": {"color": "#d55e00", "linestyle": "-.", "marker": "^"},
+    "vl": {"color": "#777777", "linestyle": ":", "marker": "v"},
+    "ce": {"color": "#aaaaaa", "linestyle": ":", "marker": "D"},
+    "nava": {"color": "#009e73", "linestyle": (0, (5, 1, 1, 1)), "marker": "x"},
+}
+"""Of the methods: told apart by line and mark where there is no colour."""
+HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
+TOPIC_LOOKS = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
+HEAT = "viridis"
+
+
+def save(figure: Figure, out: Path, name: str) -> None:
+    figure.savefig(out / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(out / f"{name}.png", dpi=120, metadata={"Software": None})
+
+
+def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Callable[[str], None]) -> None:
+    """All figures that there are results for."""
+    out.mkdir(parents=True, exist_ok=True)
+    normal = [result for result in ordered(results) if result["split"] == "normal"]
+    with mpl.rc_context(rc=STYLE):
+        figures = {
+            "rewards": lambda: rewards(normal),
+            "methods": lambda: methods(normal),
+            **{
+                f"{split}": lambda split=split: against_holdout(
+                    [r for r in ordered(results) if r["split"] in ("normal", split)], split
+                )
+                for split in ("zs1", "zs2")
+            },
+        }
+        if inside is not None:
+            masks, contexts = np.load(inside / "masks.npz"), np.load(inside / "contexts.npz")
+            examples = json.loads((inside / "inside.json").read_text("utf-8"))
+            figures |= {
+                "masks": lambda: mask_distances(masks["distance"], masks["topic"]),
+                "contexts": lambda: word_contexts(contexts["plane"], contexts["topic"]),
+                "attention": lambda: word_attention(examples["attention"]),
+                "steps": lambda: step_by_step(examples["steps"]),
+            }
+        for name, make in figures.items():
+            save(make(), out, name)
+            told(name)
+
+
+def rewards(normal: Sequence[Result]) -> Figure:
+    """Reward per session in training against steps: the mean over seeds, and how far they lie apart."""
+    figure = Figure(figsize=(6.4, 3.0), layout="constrained")
+    axis = figure.subplots()
+    for method, runs in _by_method(normal).items():
+        curves = [[(p["steps"], p["reward"]) for p in run["curve"] if "reward" in p] for run in runs]
+        shortest = min(len(curve) for curve in curves)
+        steps = np.array([step for step, _ in curves[0][:shortest]]) / 1000
+        heights = np.array([[reward for _, reward in curve[:shortest]] for curve in curves])
+        look = {name: value for name, value in LOOKS[method].items() if name != "marker"}
+        axis.plot(steps, heights.mean(0), label=f"{method} ({len(runs)})", linewidth=1.2, **look)
+        axis.fill_between(steps, heights.min(0), heights.max(0), color=LOOKS[method]["color"], alpha=0.15, linewidth=0)
+    axis.set(xlabel="thousands of steps", ylabel="reward per session", title="training (in brackets: seeds)")
+    axis.grid(alpha=0.3)
+    axis.legend(ncols=2)
+    return figure
+
+
+def methods(normal: Sequence[Result]) -> Figure:
+    """Success per command type, and answers right, of each method on normal sentences; means over seeds."""
+    figure = Figure(figsize=(8.0, 2.8), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(4, 1.4))
+    groups = _by_method(normal)
+    width = 0.8 / max(1, len(groups))
+    for k, (method, runs) in enumerate(groups.items()):
+        bars = {"color": "white", "edgecolor": LOOKS[method]["color"], "hatch": HATCHES[method], "width": width}
+        means = [
+            100 * np.mean([run["greedy"]["commands"][type_]["success"]["mean"] for run in runs]) for type_ in COMMANDS
+        ]
+        left.bar(np.arange(len(COMMANDS)) + k * width, means, label=method, **bars)
+        right_share = [run["greedy"]["as_triggered"]["accuracy"]["mean"] for run in runs if run["questions"]]
+        if right_share:
+            right.bar(k * width, 100 * np.mean(right_share), **bars)
+    left.set_xticks(np.arange(len(COMMANDS)) + width * (len(groups) - 1) / 2, COMMANDS)
+    left.set(ylabel="commands done, %", ylim=(0, 101))
+    right.set(ylabel="questions right, %", ylim=(0, 101), xticks=[])
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=len(groups) or 1)
+    return figure
+
+
+def against_holdout(results: Sequence[Result], split: str) -> Figure:
+    """Reward and success per command type, and answers right, against X; X = 0 is the normal setting."""
+    figure = Figure(figsize=(9.0, 6.0), layout="constrained")
+    axes = figure.subplots(3, len(COMMANDS), sharex=True)
+    chosen = {m: runs for m, runs in _by_method(results).items() if any(held(run) for run in runs)}
+    for method, runs in chosen.items():
+        look = {**LOOKS[method], "markersize": 4, "linewidth": 1.1, "label": method}
+        for column, type_ in enumerate(COMMANDS):
+            for row, (name, scale) in enumerate((("reward", 1), ("success", 100))):
+                points = _against(runs, lambda run, t=type_, n=name: run["greedy"]["commands"].get(t, {}).get(n))
+                _plot(axes[row, column], points, scale, look)
+        points = _against(runs, lambda run: run["greedy"]["as_triggered"].get("accuracy"))
+        _plot(axes[2, 0], points, 100, look)
+    for column, type_ in enumerate(COMMANDS):
+        axes[0, column].set(title=type_)
+        axes[1, column].set(ylim=(-2, 102))
+        axes[1, column].tick_params(labelbottom=True)
+    axes[0, 0].set(ylabel="reward per session")
+    axes[1, 0].set(ylabel="commands done, %", xlabel="X, %")
+    axes[2, 0].set(ylabel="questions right, %", xlabel="X, %", ylim=(-2, 102))
+    for axis in axes[2, 1:]:
+        axis.set_axis_off()
+    for axis in (*axes[:2].flat, axes[2, 0]):
+        axis.grid(alpha=0.3)
+    axes[2, 1].legend(*axes[2, 0].get_legend_handles_labels(), loc="center left", title=split.upper())
+    return figure
+
+
+def mask_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figure:
+    """Distances between the channel masks of questions, in groups by their answers, ordered by topic."""
+    figure = Figure(figsize=(4.8, 4.2), layout="constrained")
+    axis = figure.subplots()
+    image = axis.imshow(distance, cmap=HEAT)
+    ends = np.flatnonzero(np.diff(topics)) + 1
+    bounds = [0, *ends.tolist(), len(topics)]
+    for end in ends:
+        axis.axhline(end - 0.5, color="white", linewidth=0.8)
+        axis.axvline(end - 0.5, color="white", linewidth=0.8)
+    middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(bounds)]
+    names = [name for name, _, _ in TOPIC_LOOKS]
+    axis.set_xticks(middles, names)
+    axis.set_yticks(middles, names, rotation=90, va="center")
+    axis.tick_params(length=0)
+    figure.colorbar(image, label="distance of channel masks")
+    return figure
+
+
+def word_contexts(plane: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figure:
+    """Contexts of words in the plane: content words by topic, and grammatical words."""
+    figure = Figure(figsize=(5.2, 4.6), layout="constrained")
+    axis = figure.subplots()
+    looks = (*TOPIC_LOOKS, ("grammatical", "#000000", "."))
+    for topic in (3, 0, 1, 2):
+        name, color, marker = looks[topic]
+        points = plane[topics == topic]
+        axis.scatter(
+            points[:, 0],
+            points[:, 1],
+            s=4,
+            c=color,
+            marker=marker,
+            label=name,
+            linewidths=0,
+            alpha=0.5,
+            rasterized=True,
+        )
+    axis.set(xticks=[], yticks=[])
+    axis.legend(loc="upper right", markerscale=3)
+    return figure
+
+
+def word_attention(examples: Sequence[dict[str, Any]]) -> Figure:
+    """How much of the attention of all steps each word of some questions gets."""
+    figure = Figure(figsize=(7.6, 0.42 * len(examples) + 0.3), layout="constrained")
+    axis = figure.subplots()
+    longest = max(len(example["words"]) for example in examples)
+    heat = np.full((len(examples), longest), np.nan)
+    for row, example in enumerate(examples):
+        share = np.array(example["attention"]) / sum(example["attention"])
+        heat[row, : len(share)] = share
+        for column, (word, weight) in enumerate(zip(example["words"], share, strict=True)):
+            axis.text(column, row, word, ha="center", va="center", fontsize=7.5, color="w" if weight > 0.5 else "k")
+    image = axis.imshow(heat, cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    axis.set_axis_off()
+    figure.colorbar(image, label="share of attention")
+    return figure
+
+
+def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
+    """Six sentences on their pictures: the map of each step with its words and gate, the terrain and the values."""
+    figure = Figure(figsize=(10.0, 2.25 * len(examples)), layout="constrained")
+    rows = figure.subplots(len(examples), 5)
+    pictures = Catalog.default().pictures[PERSON_PIXELS]
+    for axes, example in zip(rows, examples, strict=True):
+        picture = draw(np.array([example["cells"]], np.int16), pictures)[0]
+        for k, axis in enumerate(axes[:3]):
+            _overlaid(axis, picture, np.array(example["steps"][k]), vmin=0, vmax=1)
+            weights = example["attention"][k]
+            best = sorted(range(len(weights)), key=lambda j, w=weights: -w[j])[:2]
+            told = ", ".join(f"{example['words'][j]} {weights[j]:.2f}" for j in sorted(best) if weights[j] > 0.1)
+            axis.set_title(f"step {k + 1}: {told}\ngate {example['gates'][k]:.2f}", fontsize=7)
+        _overlaid(axes[3], picture, np.array(example["terrain"]))
+        axes[3].set_title("terrain", fontsize=7)
+        if "value" in example:
+            _overlaid(axes[4], picture, np.array(example["value"]))
+            axes[4].set_title("values", fontsize=7)
+        else:
+            axes[4].imshow(picture)
+            axes[4].set_title(f"answer: {example['answer']}", fontsize=7)
+        sentence = " ".join(example["words"]).replace(" .", ".").replace(" ?", "?")
+        axes[0].set_ylabel(textwrap.fill(sentence, 26), fontsize=7)
+        for axis in axes:
+            axis.set(xticks=[], yticks=[])
+            for spine in axis.spines.values():
+                spine.set_visible(False)
+    return figure
+
+
+def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], **limits: float) -> None:
+    axis.imshow(picture)
+    height, width = picture.shape[:2]
+    axis.imshow(heat, cmap=HEAT, alpha=0.55, extent=(-0.5, width - 0.5, height - 0.5, -0.5), **limits)
+
+
+def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
+    groups = defaultdict(list)
+    for result in results:
+        groups[result["method"]].append(result)
+    return {method: groups[method] for method in METHODS if method in groups}
+
+
+def _against(
+    runs: Sequence[Result], estimate: Callable[[Result], dict[str, float] | None]
+) -> list[tuple[float, float, float, float]]:
+    """X, mean, low and high of an estimate; of the runs of one X, the means."""
+    points = defaultdict(list)
+    for run in runs:
+        found = estimate(run)
+        if found is not None:
+            points[held(run)].append((found["mean"], found["low"], found["high"]))
+    return [(x, *np.mean(values, axis=0).tolist()) for x, values in sorted(points.items())]
+
+
+def _plot(axis: Axes, points: Sequence[tuple[float, ...]], scale: float, look: dict[str, Any]) -> None:
+    if points:
+        x, mean, low, high = np.array(points).T * np.array([[1], [scale], [scale], [scale]])
+        axis.errorbar(x, mean, (mean - low, high - mean), capsize=2, **look)

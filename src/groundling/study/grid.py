@@ -1,0 +1,72 @@
+"""The grid of runs: every method, split, share held out and seed of the study, as data."""
+
+import fnmatch
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from groundling.errors import InputError
+from groundling.learn.config import PRESETS, TrainConfig
+
+METHODS = ("ours", "ca", "san", "vl", "ce", "nava")
+WHOLE_IMAGE = ("vl", "ce")
+HOLDOUTS = (12.5, 20.0, 50.0, 66.7, 90.0)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run of the study, and its test."""
+
+    config: TrainConfig
+    sessions: int = 5000
+    """Of the test, as triggered."""
+    of_each_type: int = 1000
+    """Of each sentence type's own."""
+
+    @property
+    def name(self) -> str:
+        config = self.config
+        held = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
+        return f"{config.agent.method}-{held}-{config.seed}"
+
+    @property
+    def key(self) -> str:
+        """Of the content: runs with the same key are the same, and one that is finished is never redone."""
+        content = [self.config.to_dict(), self.sessions, self.of_each_type]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.name}-{self.key}"
+
+    @property
+    def file(self) -> str:
+        """Of the result."""
+        return f"{self.folder}.json"
+
+
+def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0) -> Run:
+    """A run of the preset `fast` with any method."""
+    fast = PRESETS["fast"]
+    agent = replace(fast.agent, method=method)
+    config = replace(fast, agent=agent, split=split, holdout=holdout, seed=seed)
+    if method in WHOLE_IMAGE:
+        # Their CNN looks at whole pictures, which takes a hundred times as long: they get as many minutes, not updates.
+        config = replace(config, questions=replace(fast.questions, updates=300), ppo=replace(fast.ppo, updates=12))
+    return Run(config)
+
+
+PAPER = (
+    *(run(method, seed=seed) for method in METHODS for seed in range(4)),
+    *(run(method, split, x) for method in ("ours", "ca", "san") for split in ("zs1", "zs2") for x in HOLDOUTS),
+)
+"""The paper's own grid."""
+
+
+def chosen(only: Sequence[str], grid: Sequence[Run] = PAPER) -> list[Run]:
+    """Those runs whose names match any of some patterns, such as `ours-zs2-*`; all, if there is none."""
+    for pattern in only:
+        if not any(fnmatch.fnmatch(run.name, pattern) for run in grid):
+            raise InputError(f"--only {pattern!r}: no run has such a name; there are {', '.join(r.name for r in grid)}")
+    return [run for run in grid if not only or any(fnmatch.fnmatch(run.name, pattern) for pattern in only)]

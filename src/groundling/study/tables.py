@@ -1,0 +1,104 @@
+"""The tables of the study, from result files alone."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Result = dict[str, Any]
+METHODS = ("ours", "ca", "san", "vl", "ce", "nava")
+SPLITS = ("normal", "zs1", "zs2")
+PUBLISHED = {
+    ("ours", "normal", 0.0): (90.5, 99.7),
+    ("ours", "zs1", 50.0): (84.3, 97.8),
+    ("ours", "zs2", 50.0): (85.2, 97.7),
+    ("ours", "zs2", 90.0): (60.0, 83.0),
+}
+"""The paper's own percentages of commands done and of questions right, where it gives numbers."""
+
+
+def ordered(results: Iterable[Result]) -> list[Result]:
+    """As the paper has them: by split, then by what is held out, then by method and seed."""
+
+    def place(result: Result) -> tuple[int, float, int, int]:
+        split, method = SPLITS.index(result["split"]), METHODS.index(result["method"])
+        return split, held(result), method, result["seed"]
+
+    return sorted((result for result in results if result["split"] in SPLITS), key=place)
+
+
+def held(result: Result) -> float:
+    """X: the percentage held out."""
+    return 0.0 if result["split"] == "normal" else float(result["holdout"])
+
+
+HEADER = (
+    "split",
+    "X",
+    "method",
+    "seed",
+    "NAV %",
+    "each type %",
+    "QA %",
+    "each type %",
+    "attention: commands",
+    "questions",
+    "paper NAV / QA",
+    "minutes",
+    "leaks",
+)
+
+
+def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
+    """One row a run: means of whole sessions with the greedy policy, with 95 % intervals."""
+    return [_row(result) for result in ordered(results)]
+
+
+def _row(result: Result) -> tuple[str, ...]:
+    greedy = result["greedy"]
+    whole, means = greedy["as_triggered"], greedy["mean_over_types"]
+    published = PUBLISHED.get((result["method"], result["split"], held(result)))
+    leaks = result["leaks"]
+    return (
+        result["split"],
+        f"{held(result):g}",
+        result["method"],
+        str(result["seed"]),
+        _percent(whole.get("success")),
+        "-" if means["success"] is None else f"{100 * means['success']:.1f}",
+        _percent(whole.get("accuracy")),
+        "-" if means["accuracy"] is None else f"{100 * means['accuracy']:.1f}",
+        _share(whole.get("command_attention")),
+        _share(whole.get("question_attention")),
+        "-" if published is None else "{:g} / {:g}".format(*published),
+        f"{result['minutes']:.1f}",
+        str(leaks["leaked"] + leaks["unknown"]),
+    )
+
+
+def by_type(results: Iterable[Result], part: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The sentence types of a `part`, commands or questions, and for each run its percentages in them."""
+    chosen = ordered(results)
+    name = "success" if part == "commands" else "accuracy"
+    parts = [result["greedy"]["commands"] if part == "commands" else result["questions"] for result in chosen]
+    types = list(dict.fromkeys(type_ for found in parts for type_ in found))
+    lines = [
+        (result["name"], *(f"{100 * found[type_][name]['mean']:.1f}" if type_ in found else "-" for type_ in types))
+        for result, found in zip(chosen, parts, strict=True)
+        if found
+    ]
+    return types, lines
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table for a page."""
+    body = [header, ["---"] * len(header), *lines]
+    return "\n".join("| " + " | ".join(line) + " |" for line in body) + "\n"
+
+
+def _percent(estimate: dict[str, float] | None) -> str:
+    if estimate is None:
+        return "-"
+    return "{:.1f} ({:.1f} .. {:.1f})".format(*(100 * estimate[name] for name in ("mean", "low", "high")))
+
+
+def _share(estimate: dict[str, float] | None) -> str:
+    return "-" if estimate is None else f"{estimate['mean']:.2f}"
