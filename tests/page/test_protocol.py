@@ -152,6 +152,20 @@ def test_a_drawing_is_taught(client: Client) -> None:
     assert "was never told" in client.ask("think", agent=0, scene=far, sentence=sentence)["error"]
 
 
+def shown(client: Client, word: str, seed: int) -> dict[str, Any]:
+    """An example, as the page gives it: in a random world, the thing stands beside the agent."""
+    scene = client.ask("world", seed=seed)["scene"]
+    novel = client.hello["agents"][0]["novel"]
+    row, column = scene["agent"]
+    side, at = ("north", [row - 1, column]) if row else ("south", [row + 1, column])
+    others = [entry for entry in scene["objects"] if entry["name"] not in novel and entry["at"] != at]
+    walls = [wall for wall in scene["walls"] if wall != at]
+    return {
+        "scene": {**scene, "walls": walls, "objects": [*others, {"name": word, "at": at}]},
+        "sentence": f"What is in the {side}?",
+    }
+
+
 def test_a_novel_word_is_taught() -> None:
     novel = Resident("novel-12", find("novel-12"))
     word = sorted(novel.novel)[0]
@@ -161,13 +175,12 @@ def test_a_novel_word_is_taught() -> None:
     ):
         client = Client(socket)
         assert word in client.hello["agents"][0]["novel"]
-        base = {"walls": [], "agent": [3, 3]}
-        sides = {"north": [2, 3], "east": [3, 4], "south": [4, 3], "southwest": [4, 2]}
-        examples = [
-            {"scene": {**base, "objects": [{"name": word, "at": at}]}, "sentence": f"What is in the {side}?"}
-            for side, at in sides.items()
-        ]
-        far = {**base, "objects": [{"name": word, "at": [0, 6]}, {"name": "apple", "at": [6, 1]}]}
+        examples = [shown(client, word, seed) for seed in range(6)]
+        far = {
+            "objects": [{"name": word, "at": [0, 6]}, {"name": "apple", "at": [6, 1]}],
+            "walls": [],
+            "agent": [3, 3],
+        }
         state = client.ask("read", agent=0, scene=far, sentence=f"Go to the {word}.")["words"][3]["state"]
         assert state == "untaught"
         client.ask("teach", agent=0, lessons=[{"word": word, "examples": examples}])

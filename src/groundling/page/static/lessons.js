@@ -110,12 +110,16 @@ export class Lessons {
     });
   }
 
-  /** Put the object next to the agent, at another side than before, and ask what is there. */
+  /**
+   * Put the object next to the agent, and ask what is there. Each time it is another world: what a thing is shows best
+   * among things that it is not.
+   */
   async #show() {
     const { size } = this.page;
-    this.page.settle();
+    await this.page.newWorld();
     const [direction, place] = this.#side();
-    const scene = this.#without(this.page.scene, this.word);
+    const unnamed = new Set([this.word, ...this.page.agents.flatMap((agent) => agent.novel)]);
+    const scene = [...unnamed].reduce((rest, word) => this.#without(rest, word), this.page.scene);
     this.page.setScene(withThing(scene, this.#kind(), place, size));
     const question = `What is in the ${direction}?`;
     this.shown = { word: this.word, scene: toFile(this.page.scene), sentence: question };

@@ -91,6 +91,15 @@ const page = {
     sentence.mark();
   },
 
+  async newWorld(seed = Math.floor(Math.random() * 10000)) {
+    const world = await attempt(() => talk.request("world", { seed }));
+    if (!world) return;
+    byId("seed").value = seed;
+    page.setScene({ ...world.scene, drawings: page.scene?.drawings });
+    sentence.text = world.command;
+    page.say("");
+  },
+
   async tell(text) {
     sentence.text = text;
     await begin();
@@ -154,15 +163,6 @@ async function attempt(act) {
     page.say(error.message, true);
     return undefined;
   }
-}
-
-async function newWorld(seed) {
-  const world = await attempt(() => talk.request("world", { seed }));
-  if (!world) return;
-  byId("seed").value = seed;
-  page.setScene({ ...world.scene, drawings: page.scene?.drawings });
-  sentence.text = world.command;
-  page.say("");
 }
 
 /** Take a scenario of a file or a link, once the server has found it sound. */
@@ -310,7 +310,7 @@ async function open() {
   } catch (error) {
     failure = `The world in this link cannot be read: ${error.message}`;
   }
-  await newWorld(Math.floor(Math.random() * 10000));
+  await page.newWorld();
   if (failure) page.say(failure, true);
 }
 
@@ -331,10 +331,10 @@ byId("say").addEventListener("submit", (event) => {
 });
 byId("ask-command").addEventListener("click", () => suggest("command"));
 byId("ask-question").addEventListener("click", () => suggest("question"));
-byId("new-world").addEventListener("click", () => newWorld(Math.floor(Math.random() * 10000)));
+byId("new-world").addEventListener("click", () => page.newWorld());
 byId("seed-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  newWorld(Number(byId("seed").value));
+  page.newWorld(Number(byId("seed").value));
 });
 byId("save").addEventListener("click", save);
 byId("load").addEventListener("change", loadFile);
