@@ -43,11 +43,11 @@ def play(
     token = None if is_local(host) else secrets.token_urlsafe(32)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
-    house.warm_up()
-    print(f"Talk to {' and '.join(names)}: {address}", flush=True)
-    if host in ("0.0.0.0", "::"):
-        print("From elsewhere, put this machine's IP address in the place of the host.", flush=True)
-    if not no_browser:
-        webbrowser.open(address)
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        house.warm_up()
+        print(f"Talk to {' and '.join(names)}: {address}", flush=True)
+        if host in ("0.0.0.0", "::"):
+            print("From elsewhere, put this machine's IP address in the place of the host.", flush=True)
+        if not no_browser:
+            webbrowser.open(address)
         serve(Server(house), bound, host, token)
