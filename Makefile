@@ -4,12 +4,12 @@ BIN := .venv/bin
 # The CPU build of PyTorch, before anything asks for a looser version and downloads the CUDA one.
 TORCH := torch==2.13.0
 
-.PHONY: demo test bench icons clean
+.PHONY: demo test bench icons screenshots chromium clean
 
 demo: .venv/demo
 	$(BIN)/groundling demo --out out
 
-test: .venv/dev
+test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -19,9 +19,20 @@ bench: .venv/dev
 	$(BIN)/groundling bench world
 	$(BIN)/groundling bench agent
 	$(BIN)/groundling bench learn
+	$(BIN)/groundling bench page
 
 icons: .venv/dev
 	$(BIN)/python icons/build.py
+
+screenshots: .venv/dev chromium
+	$(BIN)/python -m tests.page.screenshots docs
+
+# A browser for the tests of the page: installed where that can be done, else said to be missing.
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	{ [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ] && apt-get update -qq && \
+		apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
+	echo "No chromium here, and it could not be installed (on Debian, as root): the browser tests are left out."
 
 clean:
 	rm -rf .venv out
@@ -37,5 +48,5 @@ clean:
 
 .venv/dev: .venv/pip pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[agent,study,export,compare,dev]'
+	$(BIN)/pip install --quiet --editable '.[agent,study,page,export,compare,dev]'
 	touch $@

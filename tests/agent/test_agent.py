@@ -294,6 +294,17 @@ def test_explain(planner: str) -> None:
     }
 
 
+@pytest.mark.parametrize("method", ["ours", "san", "vl"])
+def test_explaining_many_at_once_is_the_same(method: str) -> None:
+    model = build(AgentConfig(method=method, planner="value_iteration"))
+    images, sentences = noise(3).numpy(), [[5, 120, 9, 184], [7], [1, 2, 3, 4, 5, 6]]
+    for together, image, sentence in zip(model.explain_all(list(images), sentences), images, sentences, strict=True):
+        alone = model.explain(image, sentence)
+        assert together.keys() == alone.keys()
+        for name, array in alone.items():
+            np.testing.assert_allclose(together[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
 def test_bad_pictures() -> None:
     with pytest.raises(InputError, match=r"images of shape \(2, 100, 156, 3\)"):
         View.of_images(torch.zeros(2, 100, 156, 3, dtype=torch.uint8))

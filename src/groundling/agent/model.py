@@ -64,12 +64,24 @@ class Model(nn.Module, ABC):
 
     def explain(self, image: NDArray[np.uint8], sentence: Sequence[int]) -> dict[str, NDArray[np.float32]]:
         """What goes on inside for one picture [H, W, 3] and the word numbers of one sentence, as named arrays."""
-        device = next(self.parameters()).device
-        view = View.of_images(torch.as_tensor(image, device=device)[None], self.config.cell)
-        tokens = torch.tensor([[int(token) for token in sentence if token != self.config.pad]], device=device)
+        return self.explain_all([image], [sentence])[0]
+
+    def explain_all(
+        self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[Sequence[int]]
+    ) -> list[dict[str, NDArray[np.float32]]]:
+        """The same for many pictures, each with its sentence, in one go."""
+        device, pad = next(self.parameters()).device, self.config.pad
+        view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
+        words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
+        longest = max(map(len, words))
+        tokens = torch.tensor([row + [pad] * (longest - len(row)) for row in words], device=device)
         with torch.no_grad():
-            insides = self.insides(view, tokens)
-        return {name: value[0].float().cpu().numpy() for name, value in insides.items()}
+            insides = {name: value.float().cpu().numpy() for name, value in self.insides(view, tokens).items()}
+        explained = [{name: value[b] for name, value in insides.items()} for b in range(len(words))]
+        for row, own in zip(words, explained, strict=True):
+            if "word_attention" in own:
+                own["word_attention"] = own["word_attention"][:, : len(row)]
+        return explained
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         """The intermediate results that `explain` names; a model adds its own."""
@@ -110,6 +122,11 @@ class GroundedModel(Model):
 
     def answer(self, seen: Cube, questions: Tensor) -> Tensor:
         return predict(seen, *self.attend(seen, questions), self.words.table)
+
+    def sightings(self, view: View) -> Tensor:
+        """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is seen"""
+        cube = self.perceive(view)
+        return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)

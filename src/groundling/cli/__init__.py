@@ -6,7 +6,7 @@ from typing import Any
 
 import tyro
 
-from groundling.cli import bench, demo, evaluate, language, leaks, models, ship, study, teaching, train, world
+from groundling.cli import bench, demo, evaluate, language, leaks, models, play, ship, study, teaching, train, world
 from groundling.errors import InputError, TrainingError
 
 app = tyro.extras.SubcommandApp()
@@ -21,6 +21,7 @@ app.command(evaluate.evaluate)
 app.command(leaks.leaks)
 app.command(ship.ship)
 app.command(teaching.teaching)
+app.command(play.play)
 app.command(demo.demo)
 
 

@@ -12,6 +12,7 @@ import tyro
 
 from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
+from groundling.errors import InputError
 from groundling.teacher.session import Session, Teacher
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.view import draw, view_cells
@@ -75,6 +76,29 @@ def learn(
     if as_json:
         return print_json(result)
     print_table("The fast preset", ("", "rate, share, ms or ratio"), list(result.items()))
+
+
+@app.command
+def page(
+    checkpoint: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(help="A file, a run's folder or shipped weights.")
+    ] = "normal",
+    clients: Annotated[int, tyro.conf.arg(help="That walk at the same time.")] = 50,
+    steps: Annotated[int, tyro.conf.arg(help="Of each client.")] = 40,
+    pause: Annotated[float, tyro.conf.arg(help="Seconds between steps; the page's fastest if not given.")] = 0.25,
+    as_json: Json = False,
+) -> None:
+    """How long clients of the real server wait for a step with its explanation, many at once."""
+    needs("agent")
+    needs("page")
+    from groundling.cli.bench_page import measure
+
+    if clients < 1 or steps < 1 or pause < 0:
+        raise InputError(f"clients {clients}, steps {steps}, pause {pause:g}: 1 or more, and the pause 0 or more")
+    result = measure(checkpoint, clients, steps, pause)
+    if as_json:
+        return print_json(result)
+    print_table(f"{clients} clients of the page", ("", "ms, count or rate"), list(result.items()))
 
 
 def rate(run: Callable[[], int], seconds: float) -> float:

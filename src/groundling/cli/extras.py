@@ -8,6 +8,7 @@ _EXTRAS = {
     "agent": ("torch", "safetensors", "tensorboard"),
     "study": ("fsspec", "matplotlib", "sklearn"),
     "cluster": ("ray",),
+    "page": ("starlette", "uvicorn", "websockets"),
 }
 
 

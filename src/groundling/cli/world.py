@@ -12,9 +12,10 @@ from groundling.errors import InputError
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import OBJECTS
 from groundling.teacher.session import Session, Teacher
-from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, PERSON_PIXELS, WALL, Catalog
+from groundling.world.catalog import PERSON_PIXELS
 from groundling.world.oracle import best_actions
 from groundling.world.replay import replay_file
+from groundling.world.scenario import Scenario
 from groundling.world.simulation import ACTIONS
 from groundling.world.view import ansi, draw, map_cells
 
@@ -82,17 +83,10 @@ def oracle_actions(teacher: Teacher, session: Session) -> list[str]:
 
 def describe(teacher: Teacher, session: Session) -> dict[str, Any]:
     """A batch of one as plain data, in the form that `replay` reads, with what is said."""
-    state, catalog, size = session.state, teacher.catalog, session.state.size
-    grid = state.grid[0].tolist()
-
-    def at(place: int) -> list[int]:
-        return [place // size, place % size]
-
+    scenario = Scenario.of_state(session.state)
     return {
-        "objects": [{**_object(catalog, grid[p]), "at": at(p)} for p in state.objects[0].tolist() if p >= 0],
-        "walls": [at(place) for place, cell in enumerate(grid) if cell == WALL],
-        "agent": at(int(state.agent[0])),
-        "target": at(int(state.target[0])),
+        **scenario.to_dict(teacher.catalog),
+        "target": scenario.at(int(session.state.target[0])),
         "max_steps": teacher.lessons.step_limit,
         "command": teacher.text(session.command, 0),
         "command_type": TYPES[session.command.type[0]],
@@ -100,9 +94,3 @@ def describe(teacher: Teacher, session: Session) -> dict[str, Any]:
         "question_type": TYPES[session.question.type[0]] if session.question.type[0] >= 0 else None,
         "answer": teacher.lexicon.words[session.question.answer[0]] if session.question.answer[0] >= 0 else None,
     }
-
-
-def _object(catalog: Catalog, cell: int) -> dict[str, str | None]:
-    color = catalog.icon_color[cell - FIRST_ICON]
-    name = catalog.classes[catalog.icon_class[cell - FIRST_ICON]]
-    return {"name": name, "color": None if color == NO_COLOR else COLOR_NAMES[color]}

@@ -19,13 +19,12 @@ from groundling.agent.model import Agent
 from groundling.errors import InputError
 from groundling.files import write_whole
 from groundling.learn.shipped import Trained
-from groundling.study.pictures import on_map
 from groundling.teacher.grammar import QUESTIONS, TYPES
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, OBJECTS, RELATIONS
 from groundling.teacher.session import Session, Teacher
 from groundling.teacher.speech import Speech
 from groundling.world.catalog import CELL_PIXELS
-from groundling.world.view import draw, map_cells, view_cells
+from groundling.world.view import draw, map_cells, on_map, view_cells
 
 SEED = (1 << 40) + 2000
 """Of the sessions looked into."""
@@ -133,19 +132,20 @@ def step_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
         speech: Speech = getattr(session, part)
         b = int(np.flatnonzero(speech.type == TYPES.index(type_))[0])
         inside, words = _explain(model, teacher, session, b, speech)
+        place = session.state.size, int(session.state.agent[b])
         example = {
             "type": type_,
             "words": words,
             "cells": map_cells(session.state)[b].tolist(),
             "attention": _rounded(inside["word_attention"]),
             "gates": _rounded(inside["gates"]),
-            "steps": [_rounded(on_map(step, session, b)) for step in inside["x_loc_steps"]],
-            "terrain": _rounded(on_map(inside["x_terr"], session, b)),
+            "steps": [_rounded(on_map(step, *place)) for step in inside["x_loc_steps"]],
+            "terrain": _rounded(on_map(inside["x_terr"], *place)),
         }
         if part == "question":
             example["answer"] = teacher.lexicon.words[int(inside["answer_scores"].argmax())]
         elif "value_map" in inside:
-            example["value"] = _rounded(on_map(inside["value_map"], session, b))
+            example["value"] = _rounded(on_map(inside["value_map"], *place))
         examples.append(example)
     return examples
 

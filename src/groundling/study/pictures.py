@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from groundling.learn.shipped import Trained
 from groundling.teacher.session import Session, Teacher
 from groundling.teacher.speech import Speech
 from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS
-from groundling.world.view import draw, map_cells, view_cells
+from groundling.world.view import draw, map_cells, on_map, view_cells
 
 CAPTION_PIXELS = 84
 HEAT = np.array([230, 120, 0], np.float64)
@@ -26,21 +26,18 @@ def captioned(
     """The map of session b from above, coloured by attention [N] if given, with lines of text under it."""
     pixels = draw(map_cells(session.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
     if heat is not None:
-        pixels = warmed(pixels, on_map(heat, session, b))
+        pixels = warmed(pixels, on_map(heat, session.state.size, int(session.state.agent[b])))
+    return over_text(pixels, lines)
+
+
+def over_text(pixels: NDArray[np.uint8], lines: Sequence[str]) -> Image.Image:
+    """A map's picture with lines of text under it."""
     side = pixels.shape[0]
     image = Image.new("RGB", (side + 16, side + CAPTION_PIXELS + 16), "white")
     image.paste(Image.fromarray(pixels), (8, 8))
     text = "\n".join(wrapped for line in lines for wrapped in textwrap.wrap(line, side // 10))
     ImageDraw.Draw(image).multiline_text((10, side + 12), text, "black", ImageFont.load_default(17), spacing=3)
     return image
-
-
-def on_map(heat: NDArray[np.float32], session: Session, b: int) -> NDArray[np.float32]:
-    """Attention over the agent's view [N], cut to the map: [size, size]"""
-    size = session.state.size
-    row, column = divmod(int(session.state.agent[b]), size)
-    view = heat.reshape(2 * size - 1, 2 * size - 1)
-    return view[size - 1 - row : 2 * size - 1 - row, size - 1 - column : 2 * size - 1 - column]
 
 
 def warmed(pixels: NDArray[np.uint8], heat: NDArray[np.float32]) -> NDArray[np.uint8]:
@@ -66,10 +63,10 @@ def sheet(tiles: Sequence[Image.Image], columns: int) -> Image.Image:
     return whole.reduce(2)
 
 
-def save_gif(frames: Sequence[Image.Image], path: Path, milliseconds: int = 1200) -> None:
+def save_gif(frames: Sequence[Image.Image], path: Path | BinaryIO, milliseconds: int = 1200) -> None:
     """A moving picture that rests on its last frame."""
     times = [milliseconds] * (len(frames) - 1) + [2 * milliseconds]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+    frames[0].save(path, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0)
 
 
 class Thought(NamedTuple):

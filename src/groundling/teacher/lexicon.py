@@ -21,6 +21,11 @@ PREPOSITIONS: tuple[str, ...] = tuple(_DATA["prepositions"].split())
 NOTHING = "nothing"
 
 
+def split(text: str) -> list[str]:
+    """The words of a written sentence, in lower case, with `.` and `?` apart."""
+    return text.lower().replace(".", " . ").replace("?", " ? ").split()
+
+
 class Lexicon:
     """The words and their numbers. Words of a user's own object classes are numbered after the paper's 185."""
 
@@ -49,7 +54,7 @@ class Lexicon:
 
     def tokens(self, text: str) -> list[int]:
         """The numbers of a written sentence's words; case and the space before `.` and `?` do not matter."""
-        words = text.lower().replace(".", " . ").replace("?", " ? ").split()
+        words = split(text)
         for word in words:
             if word not in self.number:
                 raise InputError(f"unknown word {word!r}{nearest(word, self.words)}")

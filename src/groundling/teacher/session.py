@@ -148,7 +148,8 @@ class Teacher:
         return any(self.split.allows(meaning, self.phase, word) for meaning in meanings for word in answers)
 
     @cached_property
-    def _rules(self) -> Rules:
+    def rules(self) -> Rules:
+        """What the kernels need to know."""
         lessons, catalog, grammar, lexicon = self.lessons, self.catalog, self.grammar, self.lexicon
         vocabularies = (catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)
         numbers = np.full((len(vocabularies), max(map(len, vocabularies))), -1, np.int16)
@@ -218,7 +219,7 @@ class Teacher:
         question = silence(len(actions), self.lexicon.pad)
         if ask:
             goes_on = ~(outcome.terminated | outcome.truncated)
-            ask_all(session.seed, session.index, goes_on, state, question, self._findings(), self._rules)
+            ask_all(session.seed, session.index, goes_on, state, question, self._findings(), self.rules)
         return replace(session, state=state, question=question), outcome
 
     def renew(self, session: Session, which: Bools, index: NDArray[np.integer]) -> Session:
@@ -237,7 +238,7 @@ class Teacher:
 
     def _begin(self, session: Session, where: NDArray[np.intp]) -> None:
         arrays = session.state, session.command, session.question
-        failed = begin_all(session.seed, session.index, where, *arrays, self._findings(), self._rules)
+        failed = begin_all(session.seed, session.index, where, *arrays, self._findings(), self.rules)
         if failed >= 0:
             raise InputError(
                 f"session {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): no map "

@@ -97,6 +97,16 @@ class Catalog:
             {side: pictures[cells] for side, pictures in self.pictures.items()},
         )
 
+    def with_class(self, name: str, image: Image.Image) -> "Catalog":
+        """One more class, of one icon that has no colour."""
+        if name in self.classes:
+            raise InputError(f"class {name!r}: these icons have it already")
+        icons = [(self.classes[c], int(color)) for c, color in zip(self.icon_class, self.icon_color, strict=True)]
+        return Catalog._of(
+            [*icons, (name, NO_COLOR)],
+            {side: np.concatenate([cells, flatten(image, side)[None]]) for side, cells in self.pictures.items()},
+        )
+
     def __reduce__(self) -> Any:
         """Copies and pickles of the shipped icons are a reference to them, not five megabytes of pictures."""
         if self is Catalog.default():

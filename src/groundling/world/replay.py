@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from groundling.errors import InputError, nearest
-from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, FLOOR, WALL
+from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
+from groundling.world.scenario import Cells, object_told, read_place
 from groundling.world.simulation import ACTIONS, State, step
 
 SIZE = 7
@@ -68,21 +69,13 @@ def read_session(session: Any, names: set[str]) -> tuple[State, int, list[int]]:
         raise InputError(f"max_steps {json.dumps(max_steps)}: it is a whole number, 1 or more and below 32,768")
 
     grid = np.full(SIZE * SIZE, FLOOR, np.int16)
-    taken: dict[int, str] = {}
-
-    def put(what: str, at: Any) -> int:
-        place = _place(what, at)
-        if place in taken:
-            raise InputError(f"{what} at {at}: {taken[place]} is there already")
-        taken[place] = what
-        return place
-
+    cells = Cells(SIZE)
     for wall in session["walls"]:
-        grid[put("a wall", wall)] = WALL
-    objects = [put(_object_name(entry, names), entry["at"]) for entry in session["objects"]]
+        grid[cells.put("a wall", wall)] = WALL
+    objects = [cells.put(object_told(entry, names), entry["at"]) for entry in session["objects"]]
     grid[objects] = FIRST_ICON  # which icon does not matter to the rules
-    agent = put("the agent", session["agent"])
-    target = _place("the target", session["target"])
+    agent = cells.put("the agent", session["agent"])
+    target = read_place("the target", session["target"], SIZE)
     if grid[target] == WALL:
         raise InputError(f"the target {session['target']} is in a wall: it must be a cell that the agent can enter")
     for action in session["actions"]:
@@ -96,23 +89,3 @@ def read_session(session: Any, names: set[str]) -> tuple[State, int, list[int]]:
         step=np.zeros(1, np.int16),
     )
     return state, max_steps, [ACTIONS.index(action) for action in session["actions"]]
-
-
-def _object_name(entry: Any, names: set[str]) -> str:
-    if not isinstance(entry, dict) or not {"name", "at"} <= entry.keys() <= {"name", "color", "at"}:
-        raise InputError(
-            f'an object is {{"name": ..., "color": ... or null, "at": [row, col]}}, not {json.dumps(entry)}'
-        )
-    name, color = entry["name"], entry.get("color")
-    if not isinstance(name, str) or name not in names:
-        raise InputError(f"unknown object {json.dumps(name)}{nearest(str(name), names)}")
-    if color is not None and color not in COLOR_NAMES:
-        raise InputError(f"unknown colour {json.dumps(color)}{nearest(str(color), COLOR_NAMES)} (or null for none)")
-    return f"the {color} {name}" if color else f"the {name}"
-
-
-def _place(what: str, at: Any) -> int:
-    if not isinstance(at, list) or len(at) != 2 or not all(type(k) is int and 0 <= k < SIZE for k in at):
-        raise InputError(f"{what} at {json.dumps(at)}: a place is [row, column], each from 0 to {SIZE - 1}")
-    row, column = at
-    return int(row) * SIZE + int(column)

@@ -34,6 +34,13 @@ def map_cells(state: State) -> Int16s:
     return cells.reshape(-1, state.size, state.size)
 
 
+def on_map(seen: NDArray[np.float32], size: int, agent: int) -> NDArray[np.float32]:
+    """Values over the agent's view [N], cut to the map: [size, size]"""
+    row, column = divmod(agent, size)
+    view = seen.reshape(2 * size - 1, 2 * size - 1)
+    return view[size - 1 - row : 2 * size - 1 - row, size - 1 - column : 2 * size - 1 - column]
+
+
 def draw(cells: Int16s, pictures: Pixels, out: Pixels | None = None) -> Pixels:
     """[B, rows, columns] cells -> [B, rows * side, columns * side, 3] pixels, into `out` if given."""
     batch, rows, columns = cells.shape

@@ -1,0 +1,95 @@
+"""What goes on inside an agent, as plain data for the page: every map is cut to the world, row by row."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from groundling.agent.model import GroundedModel
+from groundling.agent.view import View
+from groundling.errors import InputError
+from groundling.learn.shipped import Trained
+from groundling.page.scene import Scene
+from groundling.page.thinker import Insides, Thinker
+from groundling.world.catalog import CELL_PIXELS, Pixels
+from groundling.world.simulation import ACTIONS
+from groundling.world.view import draw, on_map, view_cells
+
+TOP = 5
+
+
+def picture(scene: Scene) -> Pixels:
+    """[H, W, 3]: what the agent sees of a scene."""
+    pixels: Pixels = draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
+    return pixels
+
+
+def explain(thinker: Thinker, agent: Trained, scene: Scene, words: tuple[str, ...]) -> Insides:
+    """The named arrays of `Model.explain`."""
+    numbers = {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
+    return thinker.explain(agent.model, picture(scene), [numbers[word] for word in words])
+
+
+def told(agent: Trained, scene: Scene, insides: Insides) -> dict[str, Any]:
+    """The insides that the page shows; a model without interpreter, map or answers has null there."""
+
+    def part(name: str, plain: Callable[[NDArray[np.float32]], Any]) -> Any:
+        return plain(insides[name]) if name in insides else None
+
+    return {
+        "attention": part("word_attention", _rounded),
+        "gates": part("gates", _rounded),
+        "steps": part("x_loc_steps", lambda maps: [_map(scene, one) for one in maps]),
+        "x_loc": part("x_loc", lambda one: _map(scene, one)),
+        "terrain": part("x_terr", lambda one: _map(scene, one)),
+        "value": part("value_map", lambda one: _map(scene, one)),
+        "actions": dict(zip(ACTIONS, _rounded(insides["action_probabilities"]), strict=True)),
+        "answers": part("answer_scores", lambda scores: _answers(agent, scores)),
+    }
+
+
+def _answers(agent: Trained, scores: NDArray[np.float32]) -> list[dict[str, Any]]:
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    best = np.argsort(-scores)[:TOP].tolist()
+    return [
+        {"word": agent.checkpoint.lexicon[k], "share": round(float(shares[k]), 4), "score": round(float(scores[k]), 2)}
+        for k in best
+    ]
+
+
+def where(agent: Trained, scene: Scene, word: str) -> list[float]:
+    """The map of where the agent sees a word."""
+    if word not in agent.checkpoint.lexicon:
+        raise InputError(f"word {word!r}: the agent does not know it")
+    return _map(scene, _sightings(agent, scene)[agent.checkpoint.lexicon.index(word)])
+
+
+def seen_at(agent: Trained, scene: Scene, place: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Which of some words the agent sees at a place, and how much of each word's map is there."""
+    numbers = [agent.checkpoint.lexicon.index(word) for word in words]
+    sightings = _sightings(agent, scene)[numbers]
+    shares = [float(on_map(s, scene.scenario.size, scene.scenario.agent).flat[place]) for s in sightings]
+    best = np.argsort(-np.array(shares))[:TOP].tolist()
+    return [{"word": words[k], "share": round(shares[k], 4)} for k in best]
+
+
+def _sightings(agent: Trained, scene: Scene) -> NDArray[np.float32]:
+    """[words, N]"""
+    if not isinstance(agent.model, GroundedModel):
+        raise InputError(f"a model of method {agent.model.config.method!r} has no maps of words")
+    with torch.no_grad():
+        view = View.of_images(torch.from_numpy(picture(scene))[None], agent.model.config.cell)
+        return agent.model.sightings(view)[0].numpy()
+
+
+def _map(scene: Scene, seen: NDArray[np.float32]) -> list[float]:
+    return _rounded(on_map(seen, scene.scenario.size, scene.scenario.agent).ravel())
+
+
+def _rounded(values: NDArray[np.float32]) -> list[Any]:
+    """As lists, with four decimals, which is more than anyone reads."""
+    numbers: list[Any] = np.round(values.astype(np.float64), 4).tolist()
+    return numbers

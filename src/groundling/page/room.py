@@ -1,0 +1,178 @@
+"""One session: what a client can ask for, and the agents as it taught them. It keeps nothing else."""
+
+import base64
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from groundling.errors import InputError
+from groundling.learn.teach import Example
+from groundling.page import insight
+from groundling.page.drawing import decode, icon, png_text
+from groundling.page.house import House
+from groundling.page.message import Message
+from groundling.page.pupil import Pupil
+from groundling.page.reading import COMMAND, QUESTION
+from groundling.page.scene import Scene
+from groundling.page.souvenir import Souvenir, gif, html
+from groundling.teacher.grammar import COMMANDS
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.speech import EMPTY_CELL_ODDS
+from groundling.teacher.truth import put_into_words, truths
+from groundling.world.scenario import read_place
+
+Answer = dict[str, Any]
+_SEEDS = 1 << 31
+
+
+class Room:
+    """Answers the messages of one client; each is a pure question but for `teach`."""
+
+    SLOW = ("teach", "export")
+    """Requests that take so long that others must not wait for them."""
+
+    def __init__(self, house: House) -> None:
+        self.house, self.settings = house, house.settings
+        self.pupils = [Pupil.of(resident) for resident in house.residents]
+        self.requests: dict[str, Callable[[Message], Answer]] = {
+            "world": self.world,
+            "load": self.load,
+            "read": self.read,
+            "say": self.say,
+            "think": self.think,
+            "where": self.where,
+            "seen": self.seen,
+            "drawing": self.drawing,
+            "teach": self.teach,
+            "export": self.export,
+        }
+
+    def world(self, message: Message) -> Answer:
+        """A random world."""
+        seed = message.whole("seed", _SEEDS)
+        message.end()
+        scene, command, question = self.house.draw(seed)
+        return {"scene": scene.to_dict(), "command": command, "question": question}
+
+    def load(self, message: Message) -> Answer:
+        """A scenario of a file or link, checked and complete."""
+        scene = self._scene(message)
+        message.end()
+        return {"scene": scene.to_dict()}
+
+    def read(self, message: Message) -> Answer:
+        """What is to be said of a sentence before anyone acts on it."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        sentence = self._sentence(message)
+        message.end()
+        return pupil.read(sentence, scene, self.settings).to_dict(scene)
+
+    def say(self, message: Message) -> Answer:
+        """A sentence that the teacher could say of a world, made of words that the agent was told."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        kind = message.one_of("kind", (COMMAND, QUESTION))
+        rng = np.random.default_rng(message.whole("seed", _SEEDS))
+        message.end()
+        found = [
+            truth
+            for truth in truths(scene.teacher, scene.scenario.state())
+            if (truth.type in COMMANDS) == (kind == COMMAND) and pupil.knows(truth, scene)
+        ]
+        if not found:
+            raise InputError(f"there is no {kind} that the teacher could give here: add an object, or free its way")
+        found = [truth for truth in found if pupil.is_tested_by(truth)] or found
+        if rng.integers(EMPTY_CELL_ODDS):  # there are many empty cells, and they are asked about now and then only
+            found = [truth for truth in found if not truth.is_empty] or found
+        types = sorted({truth.type for truth in found})
+        type_ = types[rng.integers(len(types))]
+        of_type = [truth for truth in found if truth.type == type_]
+        return {"sentence": put_into_words(scene.teacher, of_type[rng.integers(len(of_type))], rng)}
+
+    def think(self, message: Message) -> Answer:
+        """An agent's insides at one step and where it goes; `from` is where it stood when it was told."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        sentence = self._sentence(message)
+        start = scene
+        if message.has("from"):
+            begun = read_place("from", message.take("from"), scene.scenario.size)
+            start = replace(scene, scenario=replace(scene.scenario, agent=begun))
+        message.end()
+        reading = pupil.read(sentence, start, self.settings)
+        return {"reading": reading.to_dict(start), **pupil.think(scene, reading, self.house.thinker)}
+
+    def where(self, message: Message) -> Answer:
+        """Where the agent sees a word."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        word = message.text("word", self.settings.sentence_letters)
+        message.end()
+        return {"map": insight.where(pupil.trained, scene, word)}
+
+    def seen(self, message: Message) -> Answer:
+        """Which words the agent sees in a cell."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        place = read_place("cell", message.take("at"), scene.scenario.size)
+        message.end()
+        return {"words": insight.seen_at(pupil.trained, scene, place, pupil.answers)}
+
+    def drawing(self, message: Message) -> Answer:
+        """An uploaded picture as an icon, and its name checked."""
+        name = message.text("name", self.settings.name_letters)
+        limits = self.settings
+        image = decode(message.text("png", 2 * limits.upload_bytes), limits.upload_bytes, limits.upload_pixels)
+        message.end()
+        Lexicon([name])  # checks that it can be a word
+        return {"name": name, "png": png_text(icon(image))}
+
+    def teach(self, message: Message) -> Answer:
+        """The agent, taught all these lessons and no others, from the start; without lessons, as it came."""
+        pupil = self._pupil(message)
+        lessons = message.items("lessons", self.settings.lessons)
+        message.end()
+        taught, words = Pupil.of(pupil.resident), []
+        for record in lessons:
+            lesson = Message(record, "a lesson")
+            words.append(lesson.text("word", self.settings.name_letters))
+            examples = lesson.items("examples", self.settings.examples)
+            lesson.end()
+            taught = taught.taught(words[-1], [self._example(example, words[-1]) for example in examples])
+        self.pupils = [taught if other is pupil else other for other in self.pupils]
+        return {"taught": words, "words": list(taught.lexicon)}
+
+    def export(self, message: Message) -> Answer:
+        """A walk as a moving picture, or as a page that plays alone."""
+        pupil, scene = self._pupil(message), self._scene(message)
+        sentence = self._sentence(message)
+        form = message.one_of("format", ("gif", "html"))
+        path = message.items("path", self.settings.walk_steps)
+        message.end()
+        size = scene.scenario.size
+        scenes = [
+            replace(scene, scenario=replace(scene.scenario, agent=read_place("path", at, size))) for at in path
+        ] or [scene]
+        reading = pupil.read(sentence, scenes[0], self.settings)
+        thoughts = [pupil.think(one, reading, self.house.thinker) for one in scenes[:-1] or scenes]
+        if len(thoughts) < len(scenes):  # where the walk ended, it is shown what the last step was made by
+            move = thoughts[-1]["move"]
+            ended = move is not None and move["ended"] and move["to"] == path[-1]
+            thoughts.append({**thoughts[-1], "move": None, "done": "ended" if ended else "time"})
+        souvenir = Souvenir(pupil.resident.name, scenes, reading, thoughts)
+        if form == "gif":
+            return {"name": "groundling.gif", "base64": base64.b64encode(gif(souvenir)).decode()}
+        return {"name": "groundling.html", "base64": base64.b64encode(html(souvenir).encode()).decode()}
+
+    def _pupil(self, message: Message) -> Pupil:
+        return self.pupils[message.whole("agent", len(self.pupils))]
+
+    def _scene(self, message: Message) -> Scene:
+        return self.house.scenes.read(message.take("scene"))
+
+    def _sentence(self, message: Message) -> str:
+        return message.text("sentence", self.settings.sentence_letters)
+
+    def _example(self, record: Any, word: str) -> Example:
+        example = Message(record, "an example")
+        scene, question = self._scene(example), self._sentence(example)
+        example.end()
+        return Example(insight.picture(scene), question, word)

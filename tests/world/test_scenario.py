@@ -1,0 +1,40 @@
+"""Worlds written down: read, checked, and written again."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from groundling.errors import InputError
+from groundling.teacher.session import Teacher
+from groundling.world.catalog import Catalog
+from groundling.world.scenario import Scenario
+
+
+def test_a_world_is_written_and_read_again(catalog: Catalog) -> None:
+    session = Teacher().begin(5, [0, 1, 2, 3])
+    for b in range(4):
+        state = type(session.state)(*(array[b : b + 1] for array in session.state))
+        scenario = Scenario.of_state(state)
+        again = Scenario.of(scenario.to_dict(catalog), catalog, 7)
+        assert again == scenario
+        assert np.array_equal(again.state().grid, state.grid)
+        assert again.state().agent == state.agent
+
+
+def test_an_icon_is_found_by_its_colour(catalog: Catalog) -> None:
+    def icons(*objects: dict[str, Any]) -> list[str]:
+        scenario = Scenario.of({"objects": list(objects), "walls": [], "agent": [6, 6]}, catalog, 7)
+        return [catalog.describe(4 + icon) for _, icon in scenario.objects]
+
+    assert icons({"name": "apple", "color": "green", "at": [0, 0]}) == ["green apple"]
+    assert icons({"name": "apple", "icon": 2, "at": [0, 0]}) == ["yellow apple"]
+    with pytest.raises(InputError, match="apple: its icon 2 has not the colour red"):
+        icons({"name": "apple", "icon": 2, "color": "red", "at": [0, 0]})
+
+
+def test_the_agent_may_stand_on_an_object_but_not_in_a_wall(catalog: Catalog) -> None:
+    world: dict[str, Any] = {"objects": [{"name": "cat", "at": [1, 1]}], "walls": [[2, 2]], "agent": [1, 1]}
+    assert Scenario.of(world, catalog, 7).agent == 8
+    with pytest.raises(InputError, match="a wall is there already"):
+        Scenario.of({**world, "agent": [2, 2]}, catalog, 7)
