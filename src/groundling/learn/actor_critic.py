@@ -1,12 +1,10 @@
 """The paper's way to learn: actor-critic from replay, without importance ratios, and questions on the same steps."""
 
-import copy
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from groundling.agent import Model
+from groundling.agent import Model, build
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
 from groundling.learn.replay import Replay
@@ -22,7 +20,8 @@ class ActorCritic(Stage):
     def __init__(self, model: Model, config: TrainConfig) -> None:
         self.settings = config.actor_critic
         super().__init__(model, config, self.settings.batch)
-        self.target = copy.deepcopy(model)
+        self.target = build(config.agent).to(self.device)
+        self.target.load_state_dict(model.state_dict())
         """theta^-: the parameters as they were some updates ago."""
         self.replay = Replay(self.settings.replay, self.settings.priority)
 
