@@ -1,10 +1,12 @@
 """The paper's way to learn: actor-critic from replay, without importance ratios, and questions on the same steps."""
 
+import copy
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from groundling.agent import Model, build
+from groundling.agent import Model
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
 from groundling.learn.replay import Replay
@@ -20,8 +22,7 @@ class ActorCritic(Stage):
     def __init__(self, model: Model, config: TrainConfig) -> None:
         self.settings = config.actor_critic
         super().__init__(model, config, self.settings.batch)
-        self.target = build(config.agent).to(self.device)
-        self.target.load_state_dict(model.state_dict())
+        self.target = copy.deepcopy(model)
         """theta^-: the parameters as they were some updates ago."""
         self.replay = Replay(self.settings.replay, self.settings.priority)
 

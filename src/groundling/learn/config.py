@@ -34,8 +34,6 @@ class QuestionsConfig:
     curriculum: int = 20_000
     """G: the difficulty grows over so many sessions. Without it, some seeds never learn to answer with objects: while
     nothing is told apart yet, a blurred map gives the safest answers, and its gates close for good."""
-    effort: float = 0.1
-    """Weight of the model's effort: of all readings of a sentence that answer right, the simplest one transfers."""
     gradient_clip: float = 10.0
     """Norm above which a gradient is cut."""
 
@@ -71,8 +69,6 @@ class PPOConfig:
     """Weight of the value loss."""
     answers: float = 1.0
     """Weight of the answers' loss."""
-    effort: float = 0.1
-    """Weight of the model's effort."""
     balanced: float = 0.5
     """Share of the worlds drawn for a sentence type ..."""
     types: tuple[str, ...] = (

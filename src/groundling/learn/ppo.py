@@ -10,7 +10,7 @@ from torch import Tensor
 from groundling.agent import Model
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
-from groundling.learn.stage import Effort, Stage, Sums, draw_actions
+from groundling.learn.stage import Stage, Sums, draw_actions
 from groundling.learn.worlds import Frames
 
 
@@ -34,7 +34,6 @@ class PPO(Stage):
         self.settings = config.ppo
         self.gradient_clip = self.settings.gradient_clip
         super().__init__(model, config, self.settings.envs)
-        self.effort = Effort(model)
 
     def make_optimiser(self) -> torch.optim.Optimizer:
         parts: dict[bool, list[Tensor]] = {True: [], False: []}
@@ -114,7 +113,6 @@ class PPO(Stage):
             "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip),
             "value_loss": settings.value * F.mse_loss(output.value, flat(rollout.returns)),
             "entropy_loss": -settings.entropy * (1 - self.progress) * entropy(output.action_logits),
-            "effort_loss": settings.effort * self.effort.latest,
         }
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)

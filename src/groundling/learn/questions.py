@@ -7,7 +7,7 @@ from torch import Tensor
 from groundling.agent import Model
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import answer_loss
-from groundling.learn.stage import Effort, Stage, Sums
+from groundling.learn.stage import Stage, Sums
 
 _MEMORY = 0.99
 """How much of the latest accuracy is kept from one update to the next."""
@@ -22,7 +22,6 @@ class Questions(Stage):
         self.settings = config.questions
         self.gradient_clip = self.settings.gradient_clip
         super().__init__(model, config, self.settings.batch)
-        self.effort = Effort(model)
         self.lately = torch.zeros(2)
         """Questions answered right, and all: of the latest updates."""
 
@@ -41,7 +40,7 @@ class Questions(Stage):
         frames = self.look()
         frames = frames.select(frames.answers >= 0)
         scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
-        loss = answer_loss(scores, frames.answers) + settings.effort * self.effort.latest
+        loss = answer_loss(scores, frames.answers)
         sums.add("gradient", self.descend(loss))
         sums.add("answer_loss", loss.item())
         sums.add("frames", len(frames.answers))

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from groundling.agent import Model
-from groundling.agent.grounding import Program
-from groundling.agent.language import Interpreter
 from groundling.errors import TrainingError
 from groundling.learn.config import TrainConfig
 from groundling.learn.worlds import Ended, Frames, Worlds
@@ -61,23 +59,6 @@ class Sums:
 
     def means(self) -> dict[str, float]:
         return {name: total / self.count[name] for name, total in sorted(self.total.items()) if self.count[name]}
-
-
-class Effort:
-    """How far the latest reading of sentences was from simple: the mean of the gates, for a model that has any.
-
-    Each gate that is open changes the map that the next step starts from. Of all readings that answer right, the
-    simplest is the one that other sentences share.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self.latest = torch.zeros((), device=next(model.parameters()).device)
-        for part in model.modules():
-            if isinstance(part, Interpreter):
-                part.register_forward_hook(self._note)
-
-    def _note(self, _: nn.Module, __: object, program: Program) -> None:
-        self.latest = program.gates.mean()
 
 
 class Stage(ABC):
