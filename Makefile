@@ -48,5 +48,5 @@ clean:
 
 .venv/dev: .venv/pip pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[agent,study,page,export,compare,dev]'
+	$(BIN)/pip install --quiet --editable '.[agent,study,page,cluster,export,compare,dev]'
 	touch $@
