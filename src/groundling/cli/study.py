@@ -118,7 +118,9 @@ def table(
         raise InputError(f"{out}: there is no result of such a run")
     if as_json:
         return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(results)])
-    parts = [("whole sessions, greedy", tables.HEADER, tables.rows(results))]
+    parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
+        ("whole sessions, greedy", tables.HEADER, tables.rows(results))
+    ]
     for part, told in (("commands", "commands done, %"), ("questions", "questions right, %")):
         types, lines = tables.by_type(results, part)
         parts.append((told, ("run", *types), lines))

@@ -52,9 +52,11 @@ def teach(agent: Trained, word: str, examples: Sequence[Example], steps: int = 2
     seen = _look(taught, model, examples)
     others = _known_objects(taught, word, model.words.table.detach())
     mean, deviation = others.mean(0), others.std(0)
-    row = mean.clone().requires_grad_()
-    optimiser = torch.optim.Adam([row], rate)
+    # Examples show the thing beside the agent. Its looks alone are learnt, or the word would mean a place as well.
+    looks = mean[: model.config.channels].clone().requires_grad_()
+    optimiser = torch.optim.Adam([looks], rate)
     for _ in range(steps):
+        row = torch.cat([looks, mean[model.config.channels :]])
         table = model.words.table.detach().clone()
         table[number] = row
         answering = F.cross_entropy(seen.features @ table.T, torch.full((len(examples),), number))

@@ -4,6 +4,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
 
 from groundling.errors import InputError
 from groundling.study.grid import Run
@@ -16,7 +18,7 @@ def on_this_machine(runs: Sequence[Run], out: str, work: str, workers: int, thre
     """Make runs in so many processes at once; return those that failed. Interrupted, it lets each process save."""
     spawn = multiprocessing.get_context("spawn")
     waiting, failed = list(runs), []
-    working: dict[int, tuple[multiprocessing.process.BaseProcess, Run]] = {}
+    working: dict[int, tuple[SpawnProcess, Run]] = {}
     try:
         while waiting or working:
             while waiting and len(working) < workers:
@@ -64,7 +66,7 @@ def on_ray(
             ray.init(address=address, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise InputError(f"address {address!r}: no Ray cluster answers there ({error})") from error
-    task = ray.remote(num_cpus=threads, max_retries=-1)(perform)
+    task: Any = ray.remote(num_cpus=threads, max_retries=-1)(perform)
     waiting = {task.remote(run, out, work, threads, keep_seconds): run for run in runs}
     failed = []
     try:

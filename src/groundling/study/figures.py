@@ -5,6 +5,7 @@ import json
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,23 +46,19 @@ def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Ca
     normal = [result for result in ordered(results) if result["split"] == "normal"]
     with mpl.rc_context(rc=STYLE):
         figures = {
-            "rewards": lambda: rewards(normal),
-            "methods": lambda: methods(normal),
-            **{
-                f"{split}": lambda split=split: against_holdout(
-                    [r for r in ordered(results) if r["split"] in ("normal", split)], split
-                )
-                for split in ("zs1", "zs2")
-            },
+            "rewards": partial(rewards, normal),
+            "methods": partial(methods, normal),
+            "zs1": partial(against_holdout, results, "zs1"),
+            "zs2": partial(against_holdout, results, "zs2"),
         }
         if inside is not None:
             masks, contexts = np.load(inside / "masks.npz"), np.load(inside / "contexts.npz")
             examples = json.loads((inside / "inside.json").read_text("utf-8"))
             figures |= {
-                "masks": lambda: mask_distances(masks["distance"], masks["topic"]),
-                "contexts": lambda: word_contexts(contexts["plane"], contexts["topic"]),
-                "attention": lambda: word_attention(examples["attention"]),
-                "steps": lambda: step_by_step(examples["steps"]),
+                "masks": partial(mask_distances, masks["distance"], masks["topic"]),
+                "contexts": partial(word_contexts, contexts["plane"], contexts["topic"]),
+                "attention": partial(word_attention, examples["attention"]),
+                "steps": partial(step_by_step, examples["steps"]),
             }
         for name, make in figures.items():
             save(make(), out, name)
@@ -112,15 +109,16 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
     """Reward and success per command type, and answers right, against X; X = 0 is the normal setting."""
     figure = Figure(figsize=(9.0, 6.0), layout="constrained")
     axes = figure.subplots(3, len(COMMANDS), sharex=True)
-    chosen = {m: runs for m, runs in _by_method(results).items() if any(held(run) for run in runs)}
+    of_split = [result for result in ordered(results) if result["split"] in ("normal", split)]
+    chosen = {m: runs for m, runs in _by_method(of_split).items() if any(held(run) for run in runs)}
     for method, runs in chosen.items():
         look = {**LOOKS[method], "markersize": 4, "linewidth": 1.1, "label": method}
         for column, type_ in enumerate(COMMANDS):
+            of_type = [(held(run), run["greedy"]["commands"].get(type_, {})) for run in runs]
             for row, (name, scale) in enumerate((("reward", 1), ("success", 100))):
-                points = _against(runs, lambda run, t=type_, n=name: run["greedy"]["commands"].get(t, {}).get(n))
-                _plot(axes[row, column], points, scale, look)
-        points = _against(runs, lambda run: run["greedy"]["as_triggered"].get("accuracy"))
-        _plot(axes[2, 0], points, 100, look)
+                _plot(axes[row, column], _against(of_type, name), scale, look)
+        whole = [(held(run), run["greedy"]["as_triggered"]) for run in runs]
+        _plot(axes[2, 0], _against(whole, "accuracy"), 100, look)
     for column, type_ in enumerate(COMMANDS):
         axes[0, column].set(title=type_)
         axes[1, column].set(ylim=(-2, 102))
@@ -204,10 +202,9 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     for axes, example in zip(rows, examples, strict=True):
         picture = draw(np.array([example["cells"]], np.int16), pictures)[0]
         for k, axis in enumerate(axes[:3]):
-            _overlaid(axis, picture, np.array(example["steps"][k]), vmin=0, vmax=1)
+            _overlaid(axis, picture, np.array(example["steps"][k]), highest=1.0)
             weights = example["attention"][k]
-            best = sorted(range(len(weights)), key=lambda j, w=weights: -w[j])[:2]
-            told = ", ".join(f"{example['words'][j]} {weights[j]:.2f}" for j in sorted(best) if weights[j] > 0.1)
+            told = ", ".join(f"{w} {o:.2f}" for w, o in zip(example["words"], weights, strict=True) if o > 0.2)
             axis.set_title(f"step {k + 1}: {told}\ngate {example['gates'][k]:.2f}", fontsize=7)
         _overlaid(axes[3], picture, np.array(example["terrain"]))
         axes[3].set_title("terrain", fontsize=7)
@@ -226,10 +223,11 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], **limits: float) -> None:
+def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], highest: float | None = None) -> None:
+    """A map over a picture; its colours go up to `highest`, or to the highest value that it has."""
     axis.imshow(picture)
     height, width = picture.shape[:2]
-    axis.imshow(heat, cmap=HEAT, alpha=0.55, extent=(-0.5, width - 0.5, height - 0.5, -0.5), **limits)
+    axis.imshow(heat, cmap=HEAT, alpha=0.55, vmax=highest, extent=(-0.5, width - 0.5, height - 0.5, -0.5))
 
 
 def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
@@ -239,15 +237,12 @@ def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
     return {method: groups[method] for method in METHODS if method in groups}
 
 
-def _against(
-    runs: Sequence[Result], estimate: Callable[[Result], dict[str, float] | None]
-) -> list[tuple[float, float, float, float]]:
-    """X, mean, low and high of an estimate; of the runs of one X, the means."""
+def _against(scores: Sequence[tuple[float, dict[str, Any]]], name: str) -> list[tuple[float, ...]]:
+    """X, mean, low and high of an estimate among the scores of runs with an X each; of the runs of one X, the means."""
     points = defaultdict(list)
-    for run in runs:
-        found = estimate(run)
-        if found is not None:
-            points[held(run)].append((found["mean"], found["low"], found["high"]))
+    for x, found in scores:
+        if name in found:
+            points[x].append([found[name][part] for part in ("mean", "low", "high")])
     return [(x, *np.mean(values, axis=0).tolist()) for x, values in sorted(points.items())]
 
 

@@ -55,8 +55,8 @@ def extract(agent: Trained, out: Path, questions: int = 10_000, positions: int =
     teacher = agent.teacher("normal")
     out.mkdir(parents=True, exist_ok=True)
     distances = mask_distances(model, teacher, questions)
-    np.savez_compressed(out / "masks.npz", **distances)
-    np.savez_compressed(out / "contexts.npz", **word_contexts(model, teacher, positions))
+    np.savez_compressed(out / "masks.npz", allow_pickle=False, **distances)
+    np.savez_compressed(out / "contexts.npz", allow_pickle=False, **word_contexts(model, teacher, positions))
     examples = {"attention": attention_examples(model, teacher), "steps": step_examples(model, teacher)}
     write_whole(out / "inside.json", (json.dumps(examples) + "\n").encode())
     return topic_distances(distances["distance"], distances["topic"])
