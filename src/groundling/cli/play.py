@@ -2,6 +2,7 @@
 
 import contextlib
 import secrets
+import signal
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,7 @@ def play(
     token = None if is_local(host) else secrets.token_urlsafe(32)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started without it
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
         house.warm_up()
         print(f"Talk to {' and '.join(names)}: {address}", flush=True)
