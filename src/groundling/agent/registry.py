@@ -69,5 +69,5 @@ def initialise_as_he(model: nn.Module) -> None:
     for part in model.modules():
         if isinstance(part, Perception):
             part.features.weight.mul_(part.features.out_channels**-0.5)
-        elif isinstance(part, Terrain):  # or its sigmoid would be fixed from the start
+        elif isinstance(part, Terrain):  # blank: no place costs more than another before it is learnt
             part.f.mul_(len(part.f) ** -0.5)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from groundling.errors import InputError
 from groundling.learn.config import PRESETS, TrainConfig
+from groundling.study.tables import METHODS
 
-METHODS = ("ours", "ca", "san", "vl", "ce", "nava")
 WHOLE_IMAGE = ("vl", "ce")
 HOLDOUTS = (12.5, 20.0, 50.0, 66.7, 90.0)
 

@@ -19,17 +19,16 @@ from groundling.agent.model import Agent
 from groundling.errors import InputError
 from groundling.files import write_whole
 from groundling.learn.shipped import Trained
+from groundling.study.pictures import look_inside
 from groundling.teacher.grammar import QUESTIONS, TYPES
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, OBJECTS, RELATIONS
-from groundling.teacher.session import Session, Teacher
+from groundling.teacher.session import Teacher
 from groundling.teacher.speech import Speech
-from groundling.world.catalog import CELL_PIXELS
-from groundling.world.view import draw, map_cells, on_map, view_cells
+from groundling.world.view import map_cells, on_map
 
 SEED = (1 << 40) + 2000
 """Of the sessions looked into."""
 BATCH = 2000
-TOPICS = ("color", "object", "spatial relation", "grammatical")
 TOPIC_WORDS = (COLORS, tuple(word for word in OBJECTS if word not in COLORS), RELATIONS)
 """`orange`, both a colour and an object, is put with the colours."""
 STEP_BY_STEP = (
@@ -119,7 +118,7 @@ def attention_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     examples = []
     for type_ in QUESTIONS:
         for b in np.flatnonzero(session.question.type == TYPES.index(type_))[:1]:
-            inside, words = _explain(model, teacher, session, int(b), session.question)
+            inside, words = look_inside(model, teacher, session, int(b), session.question)
             examples.append({"words": words, "attention": _rounded(inside["word_attention"].sum(0))})
     return examples
 
@@ -131,7 +130,7 @@ def step_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     for type_, part in STEP_BY_STEP:
         speech: Speech = getattr(session, part)
         b = int(np.flatnonzero(speech.type == TYPES.index(type_))[0])
-        inside, words = _explain(model, teacher, session, b, speech)
+        inside, words = look_inside(model, teacher, session, b, speech)
         place = session.state.size, int(session.state.agent[b])
         example = {
             "type": type_,
@@ -160,14 +159,6 @@ def _sentences(teacher: Teacher, count: int, part: str) -> Speech:
         parts.append(Speech(*(array[said] for array in speech)))
         found, start = found + int(said.sum()), start + BATCH
     return Speech(*(np.concatenate(arrays)[:count] for arrays in zip(*parts, strict=True)))
-
-
-def _explain(
-    model: Agent, teacher: Teacher, session: Session, b: int, speech: Speech
-) -> tuple[dict[str, NDArray[np.float32]], list[str]]:
-    image = draw(view_cells(session.state)[b : b + 1], teacher.catalog.pictures[CELL_PIXELS])[0]
-    tokens = [token for token in speech.tokens[b].tolist() if token != teacher.lexicon.pad]
-    return model.explain(image, tokens), [teacher.lexicon.words[token] for token in tokens]
 
 
 def _rounded(array: NDArray[np.float32]) -> Any:

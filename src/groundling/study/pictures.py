@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from groundling.agent import Model
 from groundling.learn.shipped import Trained
 from groundling.teacher.session import Session, Teacher
 from groundling.teacher.speech import Speech
@@ -79,12 +80,18 @@ class Thought(NamedTuple):
     """The sentence, with the words that the agent attends to in capitals."""
 
 
-def think(agent: Trained, teacher: Teacher, session: Session, b: int, speech: Speech) -> Thought:
-    """Ask an agent what it thinks of sentence b."""
+def look_inside(
+    model: Model, teacher: Teacher, session: Session, b: int, speech: Speech
+) -> tuple[dict[str, NDArray[np.float32]], list[str]]:
+    """What `Model.explain` says of sentence b, and its words."""
     image = draw(view_cells(session.state)[b : b + 1], teacher.catalog.pictures[CELL_PIXELS])[0]
     tokens = [token for token in speech.tokens[b].tolist() if token != teacher.lexicon.pad]
-    inside = agent.model.explain(image, tokens)
-    words = [teacher.lexicon.words[token] for token in tokens]
+    return model.explain(image, tokens), [teacher.lexicon.words[token] for token in tokens]
+
+
+def think(agent: Trained, teacher: Teacher, session: Session, b: int, speech: Speech) -> Thought:
+    """Ask an agent what it thinks of sentence b."""
+    inside, words = look_inside(agent.model, teacher, session, b, speech)
     attended = inside["word_attention"].max(0) if "word_attention" in inside else np.zeros(len(words))
     emphasised = " ".join(w.upper() if a > 0.3 else w for w, a in zip(words, attended, strict=True))
     return Thought(
