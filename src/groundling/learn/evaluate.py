@@ -186,12 +186,12 @@ def evaluate(model: Model, teacher: Teacher, sessions: int, of_each_type: int = 
         record = Examiner(model, teacher, policy == "greedy").examine(sessions)
         report[policy] = {"as_triggered": _plain({**record.commands(), **record.questions()}), "commands": {}}
         for k, type_ in enumerate(_types(teacher, COMMANDS)):
-            own = _only(teacher, type_)
+            own = only(teacher, type_)
             record = Examiner(model, own, policy == "greedy").examine(of_each_type, SEED + 1 + k)
             report[policy]["commands"][type_] = _plain(record.commands(type_))
     report["questions"] = {}
     for k, type_ in enumerate(_types(teacher, QUESTIONS) if model.answers else ()):
-        record = Examiner(model, _only(teacher, type_), True).examine(of_each_type, SEED + 101 + k, True)
+        record = Examiner(model, only(teacher, type_), True).examine(of_each_type, SEED + 101 + k, True)
         report["questions"][type_] = _plain(record.questions(type_))
     for policy in ("greedy", "sampled"):
         report[policy]["mean_over_types"] = {
@@ -211,7 +211,7 @@ def _types(teacher: Teacher, types: tuple[str, ...]) -> list[str]:
     return [type_ for type_ in teacher.types if type_ in types]
 
 
-def _only(teacher: Teacher, type_: str) -> Teacher:
+def only(teacher: Teacher, type_: str) -> Teacher:
     """A teacher all of whose sessions are drawn for one sentence type."""
     lessons = replace(teacher.lessons, balanced=1.0, types=(type_,))
     return Teacher(lessons, teacher.split, teacher.phase, teacher.catalog)

@@ -18,9 +18,10 @@ from sklearn.manifold import TSNE
 from groundling.agent.model import Agent
 from groundling.errors import InputError
 from groundling.files import write_whole
+from groundling.learn.evaluate import only
 from groundling.learn.shipped import Trained
 from groundling.study.pictures import look_inside
-from groundling.teacher.grammar import QUESTIONS, TYPES
+from groundling.teacher.grammar import QUESTIONS
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, OBJECTS, RELATIONS
 from groundling.teacher.session import Teacher
 from groundling.teacher.speech import Speech
@@ -114,28 +115,25 @@ def word_contexts(model: Agent, teacher: Teacher, positions: int) -> dict[str, N
 
 def attention_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     """A question of each type, and how much of the attention of all steps each word gets."""
-    session = teacher.begin(SEED, np.arange(BATCH))
     examples = []
     for type_ in QUESTIONS:
-        for b in np.flatnonzero(session.question.type == TYPES.index(type_))[:1]:
-            inside, words = look_inside(model, teacher, session, int(b), session.question)
-            examples.append({"words": words, "attention": _rounded(inside["word_attention"].sum(0))})
+        session = only(teacher, type_).begin(SEED, [0])
+        inside, words = look_inside(model, teacher, session, 0, session.question)
+        examples.append({"words": words, "attention": _rounded(inside["word_attention"].sum(0))})
     return examples
 
 
 def step_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     """Six sentences on their pictures: words, maps and gates of each step, and what follows from them."""
-    session = teacher.begin(SEED, np.arange(BATCH))
     examples = []
     for type_, part in STEP_BY_STEP:
-        speech: Speech = getattr(session, part)
-        b = int(np.flatnonzero(speech.type == TYPES.index(type_))[0])
-        inside, words = look_inside(model, teacher, session, b, speech)
-        place = session.state.size, int(session.state.agent[b])
+        session = only(teacher, type_).begin(SEED, [0])
+        inside, words = look_inside(model, teacher, session, 0, getattr(session, part))
+        place = session.state.size, int(session.state.agent[0])
         example = {
             "type": type_,
             "words": words,
-            "cells": map_cells(session.state)[b].tolist(),
+            "cells": map_cells(session.state)[0].tolist(),
             "attention": _rounded(inside["word_attention"]),
             "gates": _rounded(inside["gates"]),
             "steps": [_rounded(on_map(step, *place)) for step in inside["x_loc_steps"]],
