@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
+from groundling.learn.losses import advantages, answer_loss, attention_loss, entropy, ppo_loss
+from groundling.learn.ppo import arrivals
 
 
 def column(*values: float) -> torch.Tensor:
@@ -67,3 +69,20 @@ def test_shapes_are_checked() -> None:
         ppo_loss(torch.zeros(2), torch.zeros(3), torch.zeros(2), 0.2)
     with pytest.raises(ValueError, match="2 scores for 3 answers"):
         answer_loss(torch.zeros(2, 5), torch.zeros(3, dtype=torch.int64))
+
+
+def test_attention_loss() -> None:
+    x_loc = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    assert attention_loss(x_loc, torch.tensor([0, -1])).item() == pytest.approx(math.log(4))
+    assert attention_loss(x_loc, torch.tensor([-1, -1])).item() == 0
+
+
+def test_arrivals_by_hand() -> None:
+    """On a map of 3 x 3, seen as 5 x 5 around the agent: right, right (the target), then a new session that goes on;
+    and beside it one that is cut short after a step down."""
+    agents = np.array([[0, 1], [1, 4], [8, 3]], np.int16)
+    actions = np.array([[1, 3], [1, 0], [0, 0]])
+    reached = np.array([[0, 0], [1, 0], [0, 0]], np.bool_)
+    ended = np.array([[0, 1], [1, 0], [0, 0]], np.bool_)
+    centre = 12
+    assert arrivals(agents, actions, reached, ended, size=3).tolist() == [[centre + 2, -1], [centre + 1, -1], [-1, -1]]

@@ -73,16 +73,12 @@ class ValueIterationPlanner(nn.Module):
     """
 
     MOVES = 4
-    HIDDEN = 32
+    LEAST = 1e-6
     _near: Tensor
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
         self.side, self.sweeps = config.view, config.sweeps
-        self.reward = nn.Sequential(nn.Linear(2, self.HIDDEN), nn.ReLU(), Small(self.HIDDEN, self.MOVES))
-        """Per place: what each kind of move there brings, beside its attention and its cost."""
-        self.cost = nn.Parameter(torch.tensor(3.0))
-        """Of a place that the terrain marks. Were it small, a wall would be cheaper than a long way round it."""
         self.spread = nn.Parameter(torch.zeros(self.MOVES, 9))
         """How the worth of the 3 x 3 places around one adds to what each kind of move brings there."""
         self.register_buffer("_near", _neighbours(self.side), persistent=False)
@@ -96,16 +92,17 @@ class ValueIterationPlanner(nn.Module):
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each picture"""
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
-        own = (1 + self.cost) * x_loc - self.cost * x_terr  # a target that the terrain marks, too, is worth 1
-        rewards = own[:, None] + self.reward(torch.stack([x_loc, x_terr], 2)).transpose(1, 2)  # [B, moves, N]
         # The convolution as one matrix product: on maps so small, half the time of a convolution of one channel.
         spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
-        value = torch.zeros_like(x_loc)
+        through = (1 - x_loc) * (1 - x_terr)  # a target is where the way ends, and marked terrain lets no worth through
+        value = x_loc
         for _ in range(self.sweeps):
-            value = (rewards + (value @ spread).view_as(rewards)).amax(1)  # max over the kinds of move
+            best = (value @ spread).unflatten(1, (self.MOVES, -1)).amax(1)  # max over the kinds of move
+            value = x_loc + through * best
         here = slice(self.side // 2 - 1, self.side // 2 + 2)
         around = maps[:, :, here, here].flatten(1)  # [B, 2 maps * 9 places]
-        worth = value.view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9 places]
+        # In logarithms a step is worth the same near the target and far from it.
+        worth = value.clamp(min=self.LEAST).log().view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9 places]
         better = worth - worth[:, 4:5]  # than to be where the agent is
         logits = self.action(torch.cat([better, around], 1))
         return Decision(logits, self.critic(torch.cat([worth, around], 1))[:, 0], value)

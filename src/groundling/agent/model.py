@@ -27,6 +27,8 @@ class Output(NamedTuple):
     """[B]"""
     answer_scores: Tensor | None
     """[B, words]; None for a model that answers no questions, or where nothing was asked"""
+    x_loc: Tensor | None = None
+    """[B, N]: where it looks for what the command means; None for a model without attention"""
 
 
 class Model(nn.Module, ABC):
@@ -116,6 +118,20 @@ class GroundedModel(Model):
         decision: Decision = self.planner(x_loc, self.terrain(cube))
         return decision
 
+    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
+        """As Model.forward, but commands and questions are read and grounded together, in one go."""
+        cube = self.perceive(view)
+        if questions is None or not self.answers:
+            x_loc, _ = self.attend(cube, commands)
+            scores = None
+        else:
+            twice = Cube(cube.features, cube.places, cube.cells.repeat(2, 1))
+            both, x_feat = self.attend(twice, torch.cat([commands, questions]))
+            x_loc, x_loc_asked = both.chunk(2)
+            scores = predict(cube, x_loc_asked, x_feat.chunk(2)[1], self.words.table)
+        decision = self.decide(cube, x_loc)
+        return Output(decision.logits, decision.value, scores, x_loc)
+
     def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
         decision = self.decide(seen, self.attend(seen, commands)[0])
         return decision.logits, decision.value
@@ -171,18 +187,6 @@ class Agent(GroundedModel):
     def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
         program = self.read(sentences)
         return self.ground(program, cube).x_loc, program.x_feat
-
-    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
-        """As Model.forward, but commands and questions are read and grounded together, in one go."""
-        if questions is None or not self.answers:
-            return super().forward(view, commands)
-        cube = self.perceive(view)
-        batch = len(commands)
-        twice = Cube(cube.features, cube.places, cube.cells.repeat(2, 1))
-        x_loc, x_feat = self.attend(twice, torch.cat([commands, questions]))
-        decision = self.decide(cube, x_loc[:batch])
-        scores = predict(cube, x_loc[batch:], x_feat[batch:], self.words.table)
-        return Output(decision.logits, decision.value, scores)
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube, program = self.perceive(view), self.read(sentences)

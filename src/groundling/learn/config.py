@@ -69,6 +69,8 @@ class PPOConfig:
     """Weight of the value loss."""
     answers: float = 1.0
     """Weight of the answers' loss."""
+    hindsight: float = 0.3
+    """Weight of looking back: where a command was rewarded, there its attention should have been all along."""
     balanced: float = 0.5
     """Share of the worlds drawn for a sentence type ..."""
     types: tuple[str, ...] = (
@@ -243,12 +245,13 @@ _OURS = AgentConfig(
     detect="words",
     sharpness=2.0,
     gate=8.0,
+    sweeps=20,
     init="he",
     pixel_zero=240.0,
     pixel_unit=64.0,
 )
 PRESETS = {
-    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=140)),
+    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=80)),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
         agent=replace(_OURS, view=9),

@@ -65,6 +65,15 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
 
 
+def attention_loss(x_loc: Tensor, places: Tensor) -> Tensor:
+    """Cross entropy of attention maps [B, N] with the right places [B]; -1 is not known and does not count."""
+    if x_loc.shape[0] != places.shape[0]:
+        raise ValueError(f"{x_loc.shape[0]} maps for {places.shape[0]} places")
+    known = places >= 0
+    chance = x_loc[known].gather(1, places[known, None]).clamp(min=1e-6)
+    return -chance.log().sum() / known.sum().clamp(min=1)
+
+
 def _same_shape(*tensors: Tensor) -> None:
     shapes = {tuple(tensor.shape) for tensor in tensors}
     if len(shapes) != 1:

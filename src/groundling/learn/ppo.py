@@ -5,13 +5,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import Model
 from groundling.learn.config import TrainConfig
-from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
+from groundling.learn.losses import advantages, answer_loss, attention_loss, entropy, ppo_loss
 from groundling.learn.stage import Stage, Sums, draw_actions
 from groundling.learn.worlds import Frames
+from groundling.world.simulation import MOVES, Bools, Int16s
 
 
 class Rollout(NamedTuple):
@@ -23,6 +25,8 @@ class Rollout(NamedTuple):
     """Of the actions, when they were chosen."""
     advantage: Tensor
     returns: Tensor
+    arrivals: Tensor
+    """Where in each view the session was rewarded in the end, see `arrivals`."""
 
 
 class PPO(Stage):
@@ -54,9 +58,11 @@ class PPO(Stage):
     def act(self, chance: np.random.Generator, sums: Sums) -> Rollout:
         """Live through a round of steps in all worlds by the policy as it is."""
         frames, actions, log_probs, rewards, values, terminated, ended = [], [], [], [], [], [], []
+        agents = []
         bootstrap = []  # the value of what a truncated session would have gone on from
         for _ in range(self.settings.steps):
             now = self.look()
+            agents.append(self.worlds.session.state.agent)
             output = self.model(now.view(self.pictures), now.commands)
             chosen = draw_actions(output.action_logits, chance)
             outcome, over, after = self.worlds.step(chosen)
@@ -97,6 +103,15 @@ class PPO(Stage):
             torch.stack(log_probs),
             (advantage - advantage.mean()) / (advantage.std() + 1e-8),
             advantage + value[:-1],
+            torch.from_numpy(
+                arrivals(
+                    np.stack(agents),
+                    torch.stack(actions).cpu().numpy(),
+                    torch.stack(terminated).cpu().numpy(),
+                    over_here.cpu().numpy(),
+                    self.worlds.session.state.size,
+                )
+            ).to(self.device),
         )
 
     def learn_from(self, rollout: Rollout, envs: Tensor, sums: Sums) -> None:
@@ -117,9 +132,29 @@ class PPO(Stage):
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)
             sums.add_answers(frames, output.answer_scores)
+        if output.x_loc is not None:
+            losses["attention_loss"] = settings.hindsight * attention_loss(output.x_loc, flat(rollout.arrivals))
         sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             sums.add(name, loss.item())
+
+
+def arrivals(agents: Int16s, actions: NDArray[np.int64], reached: Bools, ended: Bools, size: int) -> NDArray[np.int64]:
+    """[T, B]: the place in the agent's view where its session came to be rewarded, -1 if it was not, or not yet.
+
+    It takes nothing that the agent does not live through: its way, and that the last step of it was rewarded. All
+    arguments are [T, B]; `agents` are its places on the map before its actions.
+    """
+    places = np.full(agents.shape, -1)
+    known = np.zeros(agents.shape[1], np.bool_)
+    goal = np.zeros((agents.shape[1], 2), np.int64)
+    for t in reversed(range(len(agents))):
+        at = np.stack(np.divmod(agents[t], size), 1)
+        known = np.where(ended[t], reached[t], known)
+        goal[reached[t]] = (at + MOVES[actions[t]])[reached[t]]
+        row, column = (goal - at + size - 1).T  # the agent is in the centre of a view of 2 size - 1 places a side
+        places[t, known] = (row * (2 * size - 1) + column)[known]
+    return places
 
 
 def _log_prob(logits: Tensor, actions: Tensor) -> Tensor:
