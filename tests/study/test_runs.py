@@ -1,9 +1,10 @@
-"""Runs of the study: made once, and gone on with wherever they stopped."""
+"""Runs of the study: made once, gone on with wherever they stopped, here or on a cluster."""
 
 import dataclasses
 import json
 import shutil
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from groundling.errors import InputError
 from groundling.learn.trainer import Trainer
-from groundling.study.engines import on_this_machine
+from groundling.study.engines import on_ray, on_this_machine
 from groundling.study.grid import HOLDOUTS, PAPER, Run, chosen
 from groundling.study.perform import perform
 from groundling.study.store import Store
@@ -109,3 +110,39 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
     assert on_this_machine(runs, str(out), str(work), workers=2, threads=1, told=told.append) == [runs[1]]
     assert sorted(path.name for path in out.iterdir()) == sorted((runs[0].file, runs[2].file))
     assert "ours-normal-1: failed" in told
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes make four runs; one is killed in the middle. No run is lost, and none begins from nothing again."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 2)
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # loopback, as on_ray wants it, but for the nodes, too
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # the workers unpickle what this test made
+    from ray.cluster_utils import Cluster
+
+    long = dataclasses.replace(FAST.questions, updates=1500)
+    runs = [seeded(seed, questions=long) for seed in range(4)]
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    assert cluster.address.startswith("127.0.0.1:")
+    lost = cluster.add_node(num_cpus=1)
+    out, work = tmp_path / "out", tmp_path / "work"
+    told: list[str] = []
+
+    def kill_the_node(line: str) -> None:
+        told.append(line)
+        if len(told) == 1:
+            time.sleep(2)
+            cluster.remove_node(lost, allow_graceful=False)
+
+    try:
+        failed = on_ray(runs, str(out), str(work), 1, cluster.address, kill_the_node, keep_seconds=0)
+    finally:
+        cluster.shutdown()
+    assert failed == []
+    assert sorted(told) == sorted(f"{run.name}: done" for run in runs)
+    for run in runs:
+        result = json.loads((out / run.file).read_text("utf-8"))
+        assert result["name"] == run.name
+        metrics = [json.loads(line) for line in (work / run.folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+        assert [line["line"] for line in metrics] == list(range(1, len(metrics) + 1))

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
+from torch import Tensor
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.model import Model
@@ -57,9 +58,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     if not path.is_file():
         raise InputError(f"checkpoint {path}: there is no such file")
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        metadata, tensors = read_whole(path)
     except (SafetensorError, OSError) as error:
         raise InputError(f"checkpoint {path}: not a whole safetensors file ({error})") from error
     record = _record(path, metadata)
@@ -75,6 +74,12 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     model.load_state_dict(tensors)
     words: Sequence[str] = record["lexicon"]
     return Checkpoint(model.to(device).eval(), tuple(words), record["icons"], record["split"], record["provenance"])
+
+
+def read_whole(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """The metadata and the tensors of a safetensors file."""
+    with safe_open(path, framework="pt") as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
 
 
 def _record(path: Path, metadata: dict[str, str]) -> dict[str, Any]:

@@ -34,11 +34,20 @@ class Terrain(nn.Module):
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__()
-        self.f = nn.Parameter(0.01 * torch.randn(config.depth))  # a detector like a word; at first it tells nothing
+        self.depth = config.depth
+        # Our planner needs a map on which a wall stays a wall wherever the agent stands, or it plans one way here and
+        # another a step further: its terrain is told by looks alone, the first half of h.
+        seen = config.channels if config.planner == "value_iteration" else config.depth
+        self.f = nn.Parameter(0.01 * torch.randn(seen))  # a detector like a word; at first it tells nothing
+
+    @property
+    def detector(self) -> Tensor:
+        """f [D]"""
+        return nn.functional.pad(self.f, (0, self.depth - len(self.f)))
 
     def forward(self, cube: Cube) -> Tensor:
         """[B, N]"""
-        return torch.sigmoid(cube.project(self.f[:, None])[..., 0])
+        return torch.sigmoid(cube.project(self.detector[:, None])[..., 0])
 
 
 class MLPPlanner(nn.Module):
@@ -94,11 +103,15 @@ class ValueIterationPlanner(nn.Module):
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
         # The convolution as one matrix product: on maps so small, half the time of a convolution of one channel.
         spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
-        through = (1 - x_loc) * (1 - x_terr)  # a target is where the way ends, and marked terrain lets no worth through
-        value = x_loc
+        # One who walks must make up his mind: beside the best place others count little, however near they are.
+        goal = nn.functional.normalize(x_loc**2, p=1.0, dim=1)
+        # A goal is where the way ends, and marked terrain lets no worth through; the power forgives a faint mark, or
+        # many steps over faintly marked ground would cost as much as one through a wall.
+        through = (1 - goal) * (1 - x_terr**10)
+        value = goal
         for _ in range(self.sweeps):
             best = (value @ spread).unflatten(1, (self.MOVES, -1)).amax(1)  # max over the kinds of move
-            value = x_loc + through * best
+            value = goal + through * best
         here = slice(self.side // 2 - 1, self.side // 2 + 2)
         around = maps[:, :, here, here].flatten(1)  # [B, 2 maps * 9 places]
         # In logarithms a step is worth the same near the target and far from it.

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.grounding import Grounding, Program, ground, predict
@@ -75,8 +76,7 @@ class Model(nn.Module, ABC):
         device, pad = next(self.parameters()).device, self.config.pad
         view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
         words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
-        longest = max(map(len, words))
-        tokens = torch.tensor([row + [pad] * (longest - len(row)) for row in words], device=device)
+        tokens = pad_sequence([torch.tensor(row) for row in words], batch_first=True, padding_value=pad).to(device)
         with torch.no_grad():
             insides = {name: value.float().cpu().numpy() for name, value in self.insides(view, tokens).items()}
         explained = [{name: value[b] for name, value in insides.items()} for b in range(len(words))]

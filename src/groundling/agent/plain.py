@@ -25,7 +25,7 @@ class PlainAgent(nn.Module):
         """Action logits [B, actions], values [B], and answer scores [B, words]"""
         h = self.cube(images)
         x_loc, _ = self.attend(h, commands)
-        decision = self.agent.planner(x_loc, torch.sigmoid(h @ self.agent.terrain.f))
+        decision = self.agent.planner(x_loc, torch.sigmoid(h @ self.agent.terrain.detector))
         x_loc, x_feat = self.attend(h, questions)
         table = self.agent.words.table
         m = torch.einsum("bn,bnd,bd,kd->bk", x_loc, h, x_feat, table)  # Eq. 4

@@ -40,11 +40,12 @@ class PPO(Stage):
         super().__init__(model, config, self.settings.envs)
 
     def make_optimiser(self) -> torch.optim.Optimizer:
-        parts: dict[bool, list[Tensor]] = {True: [], False: []}
+        settings = self.settings
+        groups: dict[float, list[Tensor]] = {settings.rate: [], settings.planner_rate: []}
         for name, parameter in self.model.named_parameters():
-            parts[name.startswith(("planner.", "terrain."))].append(parameter)
-        rates = {True: self.settings.planner_rate, False: self.settings.rate}
-        return torch.optim.Adam([{"params": part, "lr": rates[own]} for own, part in parts.items() if part])
+            quick = name.startswith(("planner.", "terrain.")) or name.endswith("log_sharpness")
+            groups[settings.planner_rate if quick else settings.rate].append(parameter)
+        return torch.optim.Adam([{"params": group, "lr": rate} for rate, group in groups.items() if group])
 
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         self.scale_rates(1 - self.progress)

@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 from torch.utils.tensorboard.writer import SummaryWriter
 
 import groundling
 from groundling.agent import build
-from groundling.agent.checkpoint import Checkpoint, save
+from groundling.agent.checkpoint import Checkpoint, read_whole, save
 from groundling.errors import InputError, TrainingError
 from groundling.files import write_whole
 from groundling.learn.actor_critic import ActorCritic
@@ -162,7 +162,13 @@ class Trainer:
         if self.progress.seconds >= limit:
             return "minutes"
         reached, config = self.progress.evaluation, self.config
-        if reached and reached["success"] >= config.target_success and reached["accuracy"] >= config.target_accuracy:
+        wanted = config.target_success
+        if (
+            reached
+            and wanted is not None
+            and reached["success"] >= wanted
+            and reached["accuracy"] >= config.target_accuracy
+        ):
             return "target"
         return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
 
@@ -278,9 +284,7 @@ def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
     """What a run saved in its folder."""
     path = folder / "state.safetensors"
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        metadata, tensors = read_whole(path)
         return Progress(**json.loads(metadata["progress"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not the state of a run ({error})") from error

@@ -1,22 +1,33 @@
 """Accounts of agents: how they came to be and what they can do; as results, and as cards of weights to give away."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from groundling.agent.checkpoint import save
 from groundling.files import write_whole
-from groundling.learn.config import TrainConfig
+from groundling.learn.config import PRESETS, TrainConfig
 from groundling.learn.evaluate import evaluate
 from groundling.learn.shipped import Trained, find
 from groundling.learn.trainer import check_leaks
 
 
 def command(config: TrainConfig) -> str:
-    """The command that makes such a run with the fast preset."""
-    method = "" if config.agent.method == "ours" else f" --agent.method {config.agent.method}"
-    held = "" if config.split == "normal" else f" --split {config.split} --holdout {config.holdout:g}"
-    return f"groundling train fast{method}{held} --seed {config.seed}"
+    """The command that makes such a run: the fast preset, and what differs from it."""
+    usual = dict(_fields(PRESETS["fast"].to_dict()))
+    options = [f"--{name} {value}" for name, value in _fields(config.to_dict()) if value != usual[name]]
+    return " ".join(["groundling train fast", *options])
+
+
+def _fields(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All fields of a config, by the names that they have on the command line."""
+    for name, value in config.items():
+        option = prefix + name.replace("_", "-")
+        if isinstance(value, dict):
+            yield from _fields(value, f"{option}.")
+        else:
+            yield option, value
 
 
 def account(run: Path, agent: Trained, sessions: int, of_each_type: int) -> dict[str, Any]:

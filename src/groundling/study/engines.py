@@ -56,12 +56,14 @@ def on_ray(
     A run whose node is lost is begun again elsewhere, and goes on from the state that the store `work` keeps.
     """
     os.environ.setdefault("RAY_AUTH_MODE", "token")  # before Ray is loaded; without it, any visitor can run code
+    if address is None:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name for: on loopback, for nobody else
     import ray
     from ray.exceptions import RayError
 
     try:
         if address is None:
-            ray.init(_node_ip_address="127.0.0.1", include_dashboard=False, log_to_driver=False)
+            ray.init(include_dashboard=False, log_to_driver=False)
         else:
             ray.init(address=address, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
