@@ -72,7 +72,7 @@ class PPOConfig:
     """Weight of the answers' loss."""
     hindsight: float = 0.3
     """Weight of looking back: where a command was rewarded, there its attention should have been all along."""
-    balanced: float = 0.5
+    balanced: float = 0.6
     """Share of the worlds drawn for a sentence type ..."""
     types: tuple[str, ...] = (
         "nav_col_obj",
@@ -252,7 +252,7 @@ _OURS = AgentConfig(
     pixel_unit=64.0,
 )
 PRESETS = {
-    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=60)),
+    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=100)),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
         agent=replace(_OURS, view=9),
