@@ -13,7 +13,7 @@ test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 bench: .venv/dev
 	$(BIN)/groundling bench world

@@ -1,5 +1,9 @@
 """What several tests need: the shipped catalogue, the grammar, and splits by name."""
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is loaded: tests run side by side, a core each
+
 import pytest
 
 from groundling.teacher.grammar import Grammar

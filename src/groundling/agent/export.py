@@ -4,13 +4,13 @@ from pathlib import Path
 
 import torch
 
-from groundling.agent.model import Agent
+from groundling.agent.model import Agent, Output
 from groundling.agent.plain import PlainAgent
 from groundling.errors import InputError
 
 
 def export_onnx(agent: torch.nn.Module, path: str | Path, words: int = 13) -> None:
-    """Write `images [B, H, W, 3] uint8, commands, questions [B, words] -> action_logits, value, answer_scores`"""
+    """Write `images [B, H, W, 3] uint8, commands, questions [B, words] -> the parts of an Output`"""
     if not isinstance(agent, Agent) or not agent.answers:
         raise InputError(f"export: {type(agent).__name__} cannot be exported, only the agent of method `ours` can")
     config = agent.config
@@ -23,7 +23,7 @@ def export_onnx(agent: torch.nn.Module, path: str | Path, words: int = 13) -> No
         (images, sentences, sentences.clone()),
         str(path),
         input_names=["images", "commands", "questions"],
-        output_names=["action_logits", "value", "answer_scores"],
+        output_names=list(Output._fields),
         dynamic_shapes=({0: batch}, {0: batch}, {0: batch}),
         dynamo=True,
         external_data=False,

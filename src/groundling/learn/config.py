@@ -34,6 +34,9 @@ class QuestionsConfig:
     curriculum: int = 20_000
     """G: the difficulty grows over so many sessions. Without it, some seeds never learn to answer with objects: while
     nothing is told apart yet, a blurred map gives the safest answers, and its gates close for good."""
+    effort: float = 0.1
+    """Weight of the mean gate. A few seeds else answer where something is from a map that is convolved with itself,
+    right but of no use to other questions: of all readings that answer right, the simplest is shared."""
     gradient_clip: float = 10.0
     """Norm above which a gradient is cut."""
 

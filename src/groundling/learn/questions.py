@@ -1,10 +1,15 @@
 """Questions alone, on the frames of a random walk: the words come to mean something before anything is commanded."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from groundling.agent import Model
+from groundling.agent.grounding import Program
+from groundling.agent.language import Interpreter
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import answer_loss
 from groundling.learn.stage import Stage, Sums
@@ -39,10 +44,14 @@ class Questions(Stage):
         self.scale_rates(min(1, (self.updates + 1) / settings.warm_up))
         frames = self.look()
         frames = frames.select(frames.answers >= 0)
-        scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
-        loss = answer_loss(scores, frames.answers)
-        sums.add("gradient", self.descend(loss))
-        sums.add("answer_loss", loss.item())
+        with _gates(self.model) as gates:
+            scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
+        losses = {"answer_loss": answer_loss(scores, frames.answers)}
+        if gates:
+            losses["effort_loss"] = settings.effort * torch.cat(gates).mean()
+        sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
+        for name, loss in losses.items():
+            sums.add(name, loss.item())
         sums.add("frames", len(frames.answers))
         sums.add_answers(frames, scores)
         self.lately = _MEMORY * self.lately + torch.tensor([sums.total["accuracy"], sums.count["accuracy"]])
@@ -54,3 +63,19 @@ class Questions(Stage):
     def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
         super().restore(tensors, updates)
         self.lately = tensors["lately"].clone()
+
+
+@contextmanager
+def _gates(model: Model) -> Iterator[list[Tensor]]:
+    """The gates of all sentences that a model reads meanwhile; none, if it has no interpreter."""
+    read: list[Tensor] = []
+
+    def note(_: nn.Module, __: object, program: Program) -> None:
+        read.append(program.gates)
+
+    hooks = [part.register_forward_hook(note) for part in model.modules() if isinstance(part, Interpreter)]
+    try:
+        yield read
+    finally:
+        for hook in hooks:
+            hook.remove()
