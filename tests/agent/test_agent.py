@@ -1,6 +1,7 @@
 """The agent against its plain twin, and the identities that its equations must satisfy."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,15 @@ def assert_close(a: Tensor, b: Tensor, name: str = "") -> None:
     assert (a - b).abs().max() <= 1e-4 * b.abs().max(), name
 
 
+@pytest.fixture
+def double() -> Iterator[None]:
+    """Double precision, so that two ways to compute the same differ by nothing but a mistake."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
 @pytest.mark.parametrize("options", [{}, OURS], ids=["paper", "ours"])
 @pytest.mark.parametrize("pictures", ["noise", "sessions"])
