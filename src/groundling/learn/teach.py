@@ -38,7 +38,8 @@ def teach(agent: Trained, word: str, examples: Sequence[Example], steps: int = 2
     """An agent that knows the word, too, from examples whose answer it is; the one given stays as it was.
 
     The word is one of the agent's lexicon, or a new one. Its row minimises, over the examples, the loss of the answer
-    and of detecting what the question points at, and stays as near as it can to the rows of the words for objects.
+    and of detecting what the question points at; it answers for nothing else that is seen, and stays as near as it can to
+    the rows of the words for objects.
     """
     if not examples:
         raise InputError(f"teach {word!r}: at least one example is needed")
@@ -63,9 +64,11 @@ def teach(agent: Trained, word: str, examples: Sequence[Example], steps: int = 2
         answering = F.cross_entropy(seen.features @ table.T, torch.full((len(examples),), number))
         detected = F.log_softmax(seen.cubes @ row, dim=1)  # phi(h, 1, u) at every place
         detecting = -(seen.x_loc * detected).sum(1).mean()
+        elsewhere = F.softmax((seen.x_feat[:, None] * seen.cubes) @ table.T, dim=2)[..., number]  # [E, N]
+        meddling = -((1 - seen.x_loc) * (1 - elsewhere).clamp(min=1e-6).log()).sum(1).mean()
         unusual = (((row - mean) / deviation) ** 2).mean()
         optimiser.zero_grad()
-        (answering + detecting + unusual / len(examples)).backward()
+        (answering + detecting + meddling + unusual / len(examples)).backward()
         optimiser.step()
     with torch.no_grad():
         model.words.table[number] = row
@@ -97,6 +100,8 @@ class _Seen(NamedTuple):
     """[E, N]: where the questions point"""
     features: Tensor
     """[E, D]: x_feat o x_loc^T h, what the answer is predicted from"""
+    x_feat: Tensor
+    """[E, D]"""
 
 
 @torch.no_grad()
@@ -107,7 +112,7 @@ def _look(agent: Trained, model: Agent, examples: Sequence[Example]) -> _Seen:
     view = View.of_images(torch.from_numpy(np.stack([np.asarray(example[0]) for example in examples])))
     cube = model.perceive(view)
     x_loc, x_feat = model.attend(cube, tokens)
-    return _Seen(cube.project(torch.eye(model.config.depth)), x_loc, x_feat * cube.pool(x_loc))
+    return _Seen(cube.project(torch.eye(model.config.depth)), x_loc, x_feat * cube.pool(x_loc), x_feat)
 
 
 def _known_objects(agent: Trained, word: str, table: Tensor) -> Tensor:
