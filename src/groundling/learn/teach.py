@@ -38,8 +38,8 @@ def teach(agent: Trained, word: str, examples: Sequence[Example], steps: int = 2
     """An agent that knows the word, too, from examples whose answer it is; the one given stays as it was.
 
     The word is one of the agent's lexicon, or a new one. Its row minimises, over the examples, the loss of the answer
-    and of detecting what the question points at; it answers for nothing else that is seen, and stays as near as it can to
-    the rows of the words for objects.
+    and of detecting what the question points at; it answers for nothing else that is seen, and stays as near as it can
+    to the rows of the words for objects.
     """
     if not examples:
         raise InputError(f"teach {word!r}: at least one example is needed")
