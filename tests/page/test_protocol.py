@@ -107,7 +107,9 @@ def test_where_a_word_is_seen_and_what_is_seen_where(client: Client) -> None:
     seen = client.ask("where", agent=0, scene=SCENE, word="apple")["map"]
     assert max(range(49), key=seen.__getitem__) == 8
     words = client.ask("seen", agent=0, scene=SCENE, at=[1, 1])["words"]
-    assert "apple" in [entry["word"] for entry in words]
+    assert {entry["word"] for entry in words[:2]} == {"apple", "red"}
+    nothing = client.ask("seen", agent=0, scene=SCENE, at=[5, 5])["words"]
+    assert nothing[0]["word"] == "nothing"
     assert "does not know" in client.ask("where", agent=0, scene=SCENE, word="aple")["error"]
 
 

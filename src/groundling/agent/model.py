@@ -30,6 +30,8 @@ class Output(NamedTuple):
     """[B, words]; None for a model that answers no questions, or where nothing was asked"""
     x_loc: Tensor | None = None
     """[B, N]: where it looks for what the command means; None for a model without attention"""
+    x_loc_asked: Tensor | None = None
+    """[B, N]: the same for the question"""
 
 
 class Model(nn.Module, ABC):
@@ -123,14 +125,14 @@ class GroundedModel(Model):
         cube = self.perceive(view)
         if questions is None or not self.answers:
             x_loc, _ = self.attend(cube, commands)
-            scores = None
+            x_loc_asked = scores = None
         else:
             twice = Cube(cube.features, cube.places, cube.cells.repeat(2, 1))
             both, x_feat = self.attend(twice, torch.cat([commands, questions]))
             x_loc, x_loc_asked = both.chunk(2)
             scores = predict(cube, x_loc_asked, x_feat.chunk(2)[1], self.words.table)
         decision = self.decide(cube, x_loc)
-        return Output(decision.logits, decision.value, scores, x_loc)
+        return Output(decision.logits, decision.value, scores, x_loc, x_loc_asked)
 
     def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
         decision = self.decide(seen, self.attend(seen, commands)[0])
@@ -143,6 +145,13 @@ class GroundedModel(Model):
         """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is seen"""
         cube = self.perceive(view)
         return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
+
+    def answer_at(self, view: View, place: int, questions: Tensor) -> Tensor:
+        """[B, words]: the scores of answers if each question meant one place, wherever it really points"""
+        cube = self.perceive(view)
+        _, x_feat = self.attend(cube, questions)
+        x_loc = F.one_hot(torch.tensor(place, device=questions.device), cube.cells.shape[1]).to(x_feat.dtype)
+        return predict(cube, x_loc.expand(len(questions), -1), x_feat, self.words.table)
 
     def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import Model
-from groundling.agent.grounding import predict
-from groundling.agent.model import GroundedModel, Output
+from groundling.agent.model import Output
 from groundling.learn.stage import draw_actions
 from groundling.learn.worlds import Frames
 from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
 from groundling.teacher.referents import referents
 from groundling.teacher.session import Session, Teacher
+from groundling.teacher.speech import Speech
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 from groundling.world.oracle import best_actions
 
@@ -93,7 +93,7 @@ class Examiner:
 
     def __init__(self, model: Model, teacher: Teacher, greedy: bool, attention: bool = True) -> None:
         self.model, self.teacher, self.greedy = model, teacher, greedy
-        self.attention = attention and isinstance(model, GroundedModel)
+        self.attention = attention
         self.device = next(model.parameters()).device
         self.pictures = torch.from_numpy(teacher.catalog.pictures[CELL_PIXELS]).to(self.device)
 
@@ -118,14 +118,14 @@ class Examiner:
         alive = np.arange(count)
         now = session
         while len(alive):
-            output, on_command, on_question = self._think(now)
+            output = self._think(now)
             asked = now.question.type >= 0
             asked_types.append(now.question.type[asked])
             right.append((_answers(output) == now.question.answer)[asked])
-            if self.attention:
-                looked.append(on_question[asked])
-                if len(alive) == count and not steps.any():
-                    command_looked = on_command
+            if self.attention and output.x_loc_asked is not None:
+                looked.append(self._mass(now, output.x_loc_asked, now.question)[asked])
+            if self.attention and output.x_loc is not None and now is session:
+                command_looked = self._mass(now, output.x_loc, now.command)
             if first_question_only:
                 break
             logits = output.action_logits
@@ -151,27 +151,13 @@ class Examiner:
             question_attention=np.concatenate(looked) if looked else np.zeros(0),
         )
 
-    def _think(self, session: Session) -> tuple[Output, Floats, Floats]:
-        """What the model does now, and how much of its attention is on the true cells."""
+    def _think(self, session: Session) -> Output:
         frames = Frames.of(session).to(self.device)
-        view = frames.view(self.pictures)
-        if not self.attention:
-            return self.model(view, frames.commands, frames.questions), np.zeros(0), np.zeros(0)
-        model = self.model
-        assert isinstance(model, GroundedModel)
-        cube = model.perceive(view)
-        x_loc, _ = model.attend(cube, frames.commands)
-        decision = model.decide(cube, x_loc)
-        if not model.answers:
-            return Output(decision.logits, decision.value, None), self._mass(session, x_loc), np.zeros(0)
-        x_loc_asked, x_feat = model.attend(cube, frames.questions)
-        scores = predict(cube, x_loc_asked, x_feat, model.words.table)
-        output = Output(decision.logits, decision.value, scores)
-        return output, self._mass(session, x_loc), self._mass(session, x_loc_asked, asked=True)
+        output: Output = self.model(frames.view(self.pictures), frames.commands, frames.questions)
+        return output
 
-    def _mass(self, session: Session, x_loc: Tensor, asked: bool = False) -> Floats:
+    def _mass(self, session: Session, x_loc: Tensor, speech: Speech) -> Floats:
         """[B]: the share of attention on the cells that the commands, or the questions, refer to."""
-        speech = session.question if asked else session.command
         true = referents(session.state, speech, self.teacher.catalog)
         return np.asarray((x_loc.double().cpu().numpy() * true).sum(1))
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.model import GroundedModel
 from groundling.agent.view import View
@@ -18,6 +19,8 @@ from groundling.world.simulation import ACTIONS
 from groundling.world.view import draw, on_map, view_cells
 
 TOP = 5
+NAME_AND_COLOR = ("what is in the east ?", "what is the color of the object in the east ?")
+"""Questions whose answers tell what a thing is, once their place is another one."""
 
 
 def picture(scene: Scene) -> Pixels:
@@ -64,25 +67,41 @@ def where(agent: Trained, scene: Scene, word: str) -> list[float]:
     """The map of where the agent sees a word."""
     if word not in agent.checkpoint.lexicon:
         raise InputError(f"word {word!r}: the agent does not know it")
-    return _map(scene, _sightings(agent, scene)[agent.checkpoint.lexicon.index(word)])
+    model = _grounded(agent)
+    with torch.no_grad():
+        maps = model.sightings(_views(model, scene, 1))[0].numpy()
+    return _map(scene, maps[agent.checkpoint.lexicon.index(word)])
 
 
 def seen_at(agent: Trained, scene: Scene, place: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Which of some words the agent sees at a place, and how much of each word's map is there."""
-    numbers = [agent.checkpoint.lexicon.index(word) for word in words]
-    sightings = _sightings(agent, scene)[numbers]
-    shares = [float(on_map(s, scene.scenario.size, scene.scenario.agent).flat[place]) for s in sightings]
-    best = np.argsort(-np.array(shares))[:TOP].tolist()
-    return [{"word": words[k], "share": round(shares[k], 4)} for k in best]
+    """Which of some words the agent would say of a place, asked for its name and for its colour.
+
+    Where a word's map has its peak tells less: the map of a thing that is not there has one too.
+    """
+    model, numbers = _grounded(agent), {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
+    if not model.answers:
+        raise InputError(f"a model of method {model.config.method!r} answers no questions")
+    tokens = [[numbers[word] for word in question.split()] for question in NAME_AND_COLOR]
+    questions = pad_sequence([torch.tensor(row) for row in tokens], batch_first=True, padding_value=model.config.pad)
+    in_view = np.arange(model.config.places, dtype=np.float32)
+    at = int(on_map(in_view, scene.scenario.size, scene.scenario.agent).flat[place])
+    with torch.no_grad():
+        scores = model.answer_at(_views(model, scene, len(tokens)), at, questions)
+    name, color = scores[:, [numbers[word] for word in words]].softmax(1)
+    shares = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # nothing has no colour
+    best = shares.topk(min(TOP, len(words))).indices.tolist()
+    return [{"word": words[k], "share": round(float(shares[k]), 4)} for k in best]
 
 
-def _sightings(agent: Trained, scene: Scene) -> NDArray[np.float32]:
-    """[words, N]"""
+def _grounded(agent: Trained) -> GroundedModel:
     if not isinstance(agent.model, GroundedModel):
         raise InputError(f"a model of method {agent.model.config.method!r} has no maps of words")
-    with torch.no_grad():
-        view = View.of_images(torch.from_numpy(picture(scene))[None], agent.model.config.cell)
-        return agent.model.sightings(view)[0].numpy()
+    return agent.model
+
+
+def _views(model: GroundedModel, scene: Scene, times: int) -> View:
+    pixels = torch.from_numpy(picture(scene))
+    return View.of_images(pixels.expand(times, -1, -1, -1), model.config.cell)
 
 
 def _map(scene: Scene, seen: NDArray[np.float32]) -> list[float]:
