@@ -1,5 +1,6 @@
 """`groundling demo`: a small world is learnt in minutes, tested on sentences never heard, and shown."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,8 @@ def demo(
     from groundling.learn.shipped import find
     from groundling.learn.trainer import Trainer
     from groundling.study import pictures
-    from groundling.study.curves import learning_curve
+    from groundling.study.curves import learning, write
+    from groundling.study.metrics import read_metrics
 
     if preset not in PRESETS:
         raise InputError(f"preset {preset!r}: it is one of {', '.join(PRESETS)}")
@@ -52,7 +54,7 @@ def demo(
     text = ["| " + " | ".join(row) + " |" for row in (columns, ("---",) * len(columns), *rows)]
     (out / "table.md").write_text("\n".join(text) + "\n", "utf-8")
 
-    learning_curve([run / "metrics.jsonl"], out / "learning.png")
+    write(partial(learning, {preset: read_metrics(run / "metrics.jsonl")}), out / "learning.png")
     teacher = agent.teacher("zs2", None, "test")
     session = teacher.begin(0, np.arange(SHOWN))
     pictures.attention_sheet(agent, teacher, session).save(out / "attention.png")

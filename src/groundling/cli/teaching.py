@@ -1,6 +1,7 @@
 """`groundling teaching`"""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,8 @@ def teaching(
     needs("study")
     from groundling.files import write_whole
     from groundling.learn.shipped import find
-    from groundling.study.curves import teaching_curve
+    from groundling.study.curves import teaching as curve
+    from groundling.study.curves import write
     from groundling.study.teaching import measure, summary
 
     found = find(agent)
@@ -36,7 +38,7 @@ def teaching(
     by_count = summary(results)
     record = {"agent": agent, "sessions": sessions, "summary": by_count, "words": results}
     write_whole(out / "teaching.json", (json.dumps(record, indent=1) + "\n").encode())
-    teaching_curve(out / "teaching.json", out / "teaching.svg")
+    write(partial(curve, by_count), out / "teaching.svg")
     rows = [
         (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success", "accuracy"))) for row in by_count
     ]

@@ -14,10 +14,14 @@ from groundling.learn.trainer import check_leaks
 
 
 def command(config: TrainConfig) -> str:
-    """The command that makes such a run: the fast preset, and what differs from it."""
-    usual = dict(_fields(PRESETS["fast"].to_dict()))
-    options = [f"--{name} {value}" for name, value in _fields(config.to_dict()) if value != usual[name]]
-    return " ".join(["groundling train fast", *options])
+    """The command that makes such a run: the preset that is nearest, and what differs from it."""
+    fields = dict(_fields(config.to_dict()))
+    options = {}
+    for preset, usual in PRESETS.items():
+        given = dict(_fields(usual.to_dict()))
+        options[preset] = [f"--{name} {value}" for name, value in fields.items() if value != given[name]]
+    nearest = min(options, key=lambda preset: len(options[preset]))
+    return " ".join([f"groundling train {nearest}", *options[nearest]])
 
 
 def _fields(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

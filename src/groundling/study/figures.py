@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from groundling.study.curves import STYLE
+from groundling.study.curves import learning, write
 from groundling.study.tables import METHODS, Result, held, ordered
 from groundling.teacher.grammar import COMMANDS
 from groundling.world.catalog import PERSON_PIXELS, Catalog
@@ -35,34 +34,29 @@ TOPIC_LOOKS = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial 
 HEAT = "viridis"
 
 
-def save(figure: Figure, out: Path, name: str) -> None:
-    figure.savefig(out / f"{name}.svg", metadata={"Date": None})
-    figure.savefig(out / f"{name}.png", dpi=120, metadata={"Software": None})
-
-
 def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Callable[[str], None]) -> None:
     """All figures that there are results for."""
     out.mkdir(parents=True, exist_ok=True)
     normal = [result for result in ordered(results) if result["split"] == "normal"]
-    with mpl.rc_context(rc=STYLE):
-        figures = {
-            "rewards": partial(rewards, normal),
-            "methods": partial(methods, normal),
-            "zs1": partial(against_holdout, results, "zs1"),
-            "zs2": partial(against_holdout, results, "zs2"),
+    figures = {
+        "learning": partial(learning, {r["name"]: r["curve"] for r in normal if r["method"] == "ours"}),
+        "rewards": partial(rewards, normal),
+        "methods": partial(methods, normal),
+        "zs1": partial(against_holdout, results, "zs1"),
+        "zs2": partial(against_holdout, results, "zs2"),
+    }
+    if inside is not None:
+        masks, contexts = np.load(inside / "masks.npz"), np.load(inside / "contexts.npz")
+        examples = json.loads((inside / "inside.json").read_text("utf-8"))
+        figures |= {
+            "masks": partial(mask_distances, masks["distance"], masks["topic"]),
+            "contexts": partial(word_contexts, contexts["plane"], contexts["topic"]),
+            "attention": partial(word_attention, examples["attention"]),
+            "steps": partial(step_by_step, examples["steps"]),
         }
-        if inside is not None:
-            masks, contexts = np.load(inside / "masks.npz"), np.load(inside / "contexts.npz")
-            examples = json.loads((inside / "inside.json").read_text("utf-8"))
-            figures |= {
-                "masks": partial(mask_distances, masks["distance"], masks["topic"]),
-                "contexts": partial(word_contexts, contexts["plane"], contexts["topic"]),
-                "attention": partial(word_attention, examples["attention"]),
-                "steps": partial(step_by_step, examples["steps"]),
-            }
-        for name, make in figures.items():
-            save(make(), out, name)
-            told(name)
+    for name, make in figures.items():
+        write(make, out / f"{name}.svg", out / f"{name}.png")
+        told(name)
 
 
 def rewards(normal: Sequence[Result]) -> Figure:
