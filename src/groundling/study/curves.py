@@ -34,8 +34,8 @@ def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
             points = [(line["seconds"] / 60, 100 * line[name]) for line in lines if name in line]
             shade = str(0.6 * k / max(1, len(runs) - 1))
             axis.plot(*zip(*points, strict=True), color=shade, linewidth=1, label=run, marker=marker)
-    axes[0].set(title="sessions in which the target was reached", xlabel="minutes", ylabel="%", ylim=(0, 101))
-    axes[1].set(title="questions answered right", xlabel="minutes")
+    axes[0].set(title="commands done in whole sessions", xlabel="minutes", ylabel="%", ylim=(0, 101))
+    axes[1].set(title="questions right", xlabel="minutes")
     for axis in axes:
         axis.grid(alpha=0.3)
     if len(runs) > 1:
