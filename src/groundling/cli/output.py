@@ -17,16 +17,22 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Numbers are set right-aligned, with thousands marked."""
-    console = Console()
-    console.print(title, style="italic")
+    """Numbers are set right-aligned, with thousands marked; no word is cut, however narrow the terminal."""
     table = Table(show_header=any(columns))
     rows = list(rows)
+    texts = [[_text(value) for value in row] for row in rows]
+    needed = 1
     for k, column in enumerate(columns):
+        cells = [line[k] for line in texts]
+        whole = all(" " not in cell for cell in cells)  # is never broken; else between words
+        parts = [part for text in (column, *cells) for part in (text.splitlines() if whole else text.split())]
+        needed += 3 + max(map(len, parts), default=0)  # with a line and margins
         numeric = any(isinstance(row[k], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*(_text(value) for value in row))
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=whole)
+    for line in texts:
+        table.add_row(*line)
+    console = Console(width=max(Console().width, needed))
+    console.print(title, style="italic")
     console.print(table)
 
 

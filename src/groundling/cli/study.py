@@ -121,14 +121,14 @@ def table(
     parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
         ("whole sessions, greedy", tables.HEADER, tables.rows(results))
     ]
-    for part, told in (("commands", "commands done, %"), ("questions", "questions right, %")):
-        types, lines = tables.by_type(results, part)
+    for part, name, told in tables.BY_TYPE:
+        types, lines = tables.by_type(results, part, name)
         parts.append((told, ("run", *types), lines))
     for title, header, lines in parts:
         if markdown:
             print(f"\n**{title[0].upper()}{title[1:]}**\n\n{tables.markdown(header, lines)}")
         else:
-            print_table(title, header, lines)
+            print_table(title, [name.replace("_", "_\n") for name in header], lines)
 
 
 @app.command

@@ -30,21 +30,7 @@ def held(result: Result) -> float:
     return 0.0 if result["split"] == "normal" else float(result["holdout"])
 
 
-HEADER = (
-    "split",
-    "X",
-    "method",
-    "seed",
-    "NAV %",
-    "each type %",
-    "QA %",
-    "each type %",
-    "attention: commands",
-    "questions",
-    "paper NAV / QA",
-    "minutes",
-    "leaks",
-)
+HEADER = ("run", "NAV %", "QA %", "attention NAV", "QA", "paper NAV / QA", "minutes", "leaks")
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
@@ -53,19 +39,12 @@ def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    greedy = result["greedy"]
-    whole, means = greedy["as_triggered"], greedy["mean_over_types"]
+    whole, leaks = result["greedy"]["as_triggered"], result["leaks"]
     published = PUBLISHED.get((result["method"], result["split"], held(result)))
-    leaks = result["leaks"]
     return (
-        result["split"],
-        f"{held(result):g}",
-        result["method"],
-        str(result["seed"]),
+        result["name"],
         _percent(whole.get("success")),
-        "-" if means["success"] is None else f"{100 * means['success']:.1f}",
         _percent(whole.get("accuracy")),
-        "-" if means["accuracy"] is None else f"{100 * means['accuracy']:.1f}",
         _share(whole.get("command_attention")),
         _share(whole.get("question_attention")),
         "-" if published is None else "{:g} / {:g}".format(*published),
@@ -74,16 +53,24 @@ def _row(result: Result) -> tuple[str, ...]:
     )
 
 
-def by_type(results: Iterable[Result], part: str) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The sentence types of a `part`, commands or questions, and for each run its percentages in them."""
+BY_TYPE = (
+    ("commands", "success", "commands done, %"),
+    ("questions", "accuracy", "questions right, %"),
+    ("commands", "command_attention", "attention on the cell that a command refers to, %"),
+    ("questions", "question_attention", "attention on the cells that a question refers to, %"),
+)
+"""The tables by sentence type: the part of the test, the measure, its title."""
+
+
+def by_type(results: Iterable[Result], part: str, name: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The sentence types of a `part`, commands or questions, and for each run a percentage in each of them."""
     chosen = ordered(results)
-    name = "success" if part == "commands" else "accuracy"
     parts = [result["greedy"]["commands"] if part == "commands" else result["questions"] for result in chosen]
     types = list(dict.fromkeys(type_ for found in parts for type_ in found))
     lines = [
         (result["name"], *(f"{100 * found[type_][name]['mean']:.1f}" if type_ in found else "-" for type_ in types))
         for result, found in zip(chosen, parts, strict=True)
-        if found
+        if any(name in scores for scores in found.values())
     ]
     return types, lines
 
@@ -97,7 +84,7 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 def _percent(estimate: dict[str, float] | None) -> str:
     if estimate is None:
         return "-"
-    return "{:.1f} ({:.1f} .. {:.1f})".format(*(100 * estimate[name] for name in ("mean", "low", "high")))
+    return "{:.1f} ({:.1f}-{:.1f})".format(*(100 * estimate[name] for name in ("mean", "low", "high")))
 
 
 def _share(estimate: dict[str, float] | None) -> str:
