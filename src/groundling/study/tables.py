@@ -30,7 +30,8 @@ def held(result: Result) -> float:
     return 0.0 if result["split"] == "normal" else float(result["holdout"])
 
 
-HEADER = ("run", "NAV %", "QA %", "attention NAV", "QA", "paper NAV / QA", "minutes", "leaks")
+HEADER = ("run", "NAV %", "QA %", "attention", "paper", "minutes", "leaks")
+"""Attention on the true cells, and the paper's percentages: in NAV/in QA."""
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
@@ -45,9 +46,8 @@ def _row(result: Result) -> tuple[str, ...]:
         result["name"],
         _percent(whole.get("success")),
         _percent(whole.get("accuracy")),
-        _share(whole.get("command_attention")),
-        _share(whole.get("question_attention")),
-        "-" if published is None else "{:g} / {:g}".format(*published),
+        f"{_share(whole.get('command_attention'))}/{_share(whole.get('question_attention'))}",
+        "-" if published is None else "{:g}/{:g}".format(*published),
         f"{result['minutes']:.1f}",
         str(leaks["leaked"] + leaks["unknown"]),
     )
