@@ -26,9 +26,9 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         cells = [line[k] for line in texts]
         whole = all(" " not in cell for cell in cells)  # is never broken; else between words
         parts = [part for text in (column, *cells) for part in (text.splitlines() if whole else text.split())]
-        needed += 3 + max(map(len, parts), default=0)  # with a line and margins
+        needed += 4 + max(map(len, parts), default=0)  # with a line, margins and some air
         numeric = any(isinstance(row[k], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=whole)
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=whole, overflow="fold")
     for line in texts:
         table.add_row(*line)
     console = Console(width=max(Console().width, needed))
