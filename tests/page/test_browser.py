@@ -182,7 +182,8 @@ def test_a_broken_file_is_refused_and_the_page_goes_on(page: Page, tmp_path: Pat
     verdict(page).to_contain_text("“")
 
 
-def test_a_new_thing_is_named_and_walked_to(page: Page, tmp_path: Path) -> None:
+def tell_of_a_gizmo(page: Page, tmp_path: Path) -> None:
+    """Bring a picture, and tell its name four times."""
     picture = tmp_path / "gizmo.png"
     picture.write_bytes(base64.b64decode(png()))
     page.get_by_label("A picture of your own").set_input_files(picture)
@@ -193,7 +194,11 @@ def test_a_new_thing_is_named_and_walked_to(page: Page, tmp_path: Path) -> None:
         page.get_by_role("button", name="1. Show it").click()
         verdict(page).to_contain_text("“")
         page.get_by_role("button", name="2. Tell it").click()
-        expect(page.locator("#lessons [role=status]")).to_contain_text(f"Told {count}")
+        expect(page.locator("#lessons [role=status]")).to_contain_text(f"Told {count}", timeout=PATIENCE)
+
+
+def test_a_new_thing_is_named_and_walked_to(page: Page, tmp_path: Path) -> None:
+    tell_of_a_gizmo(page, tmp_path)
     verdict(page).to_contain_text("“gizmo”")
     page.get_by_role("button", name="3. “Go to the gizmo.”").click()
     verdict(page).to_contain_text("Right: it reached the target", timeout=PATIENCE)
@@ -227,6 +232,17 @@ def test_a_server_that_comes_back_is_found_again(page: Page, site: Site) -> None
     expect(page.locator("#connection")).to_be_empty(timeout=PATIENCE)
     say(page, "What is in the west?")
     verdict(page).to_contain_text("giraffe")
+
+
+def test_what_was_taught_outlives_the_server(page: Page, site: Site, tmp_path: Path) -> None:
+    """A server that comes back knows of no lessons: the page gives them again."""
+    tell_of_a_gizmo(page, tmp_path)
+    site.kill()
+    expect(page.locator("#connection")).to_contain_text("Trying again")
+    site.start()
+    expect(page.locator("#connection")).to_be_empty(timeout=PATIENCE)
+    page.get_by_role("button", name="3. “Go to the gizmo.”").click()
+    verdict(page).to_contain_text("Right: it reached the target", timeout=PATIENCE)
 
 
 def test_a_thing_is_moved_by_touch(browser: Browser, site: Site) -> None:
