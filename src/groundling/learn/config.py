@@ -147,9 +147,9 @@ class TrainConfig:
     evaluate_sessions: int = 500
     """Whole sessions in each."""
     target_success: float | None = None
-    """Training stops when an evaluation finds this share of sessions successful ..."""
+    """Training stops when an evaluation finds this share of sessions successful (None: it goes on to its end) ..."""
     target_accuracy: float = 1.0
-    """... and this share of questions answered right. None: it goes on to its end."""
+    """... and this share of questions answered right."""
 
     def __post_init__(self) -> None:
         if self.seed < 0:
