@@ -17,6 +17,8 @@ class Decision(NamedTuple):
     """[B, actions]"""
     value: Tensor
     """v [B]"""
+    x_terr: Tensor
+    """[B, N]: the terrain as the planner reads it"""
     value_map: Tensor | None
     """[B, N]: how good it is to be where, for planners that know"""
 
@@ -71,7 +73,7 @@ class MLPPlanner(nn.Module):
         """Two maps [B, N] -> a decision for each picture"""
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
         features = self.m_a(maps)
-        return Decision(self.action(features), self.critic(features)[:, 0], None)
+        return Decision(self.action(features), self.critic(features)[:, 0], x_terr, None)
 
 
 class ValueIterationPlanner(nn.Module):
@@ -105,9 +107,10 @@ class ValueIterationPlanner(nn.Module):
         spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
         # One who walks must make up his mind: beside the best place others count little, however near they are.
         goal = nn.functional.normalize(x_loc**2, p=1.0, dim=1)
-        # A goal is where the way ends, and marked terrain lets no worth through; the power forgives a faint mark, or
-        # many steps over faintly marked ground would cost as much as one through a wall.
-        through = (1 - goal) * (1 - x_terr**10)
+        # The power forgives a faint mark, or many steps over faintly marked ground would cost as much as one through a
+        # wall. A goal is where the way ends, and marked terrain lets no worth through.
+        marked = x_terr**10
+        through = (1 - goal) * (1 - marked)
         value = goal
         for _ in range(self.sweeps):
             best = (value @ spread).unflatten(1, (self.MOVES, -1)).amax(1)  # max over the kinds of move
@@ -118,7 +121,7 @@ class ValueIterationPlanner(nn.Module):
         worth = value.clamp(min=self.LEAST).log().view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9 places]
         better = worth - worth[:, 4:5]  # than to be where the agent is
         logits = self.action(torch.cat([better, around], 1))
-        return Decision(logits, self.critic(torch.cat([worth, around], 1))[:, 0], value)
+        return Decision(logits, self.critic(torch.cat([worth, around], 1))[:, 0], marked, value)
 
 
 def _neighbours(side: int) -> Tensor:

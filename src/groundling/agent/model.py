@@ -163,7 +163,7 @@ class GroundedModel(Model):
         insides = {
             "x_loc": x_loc,
             "x_feat": x_feat,
-            "x_terr": self.terrain(cube),
+            "x_terr": decision.x_terr,
             "action_probabilities": F.softmax(decision.logits, dim=1),
             "value": decision.value,
         }
