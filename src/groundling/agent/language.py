@@ -117,9 +117,9 @@ class Interpreter(nn.Module):
 
 
 class Gate(nn.Linear):
-    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), so that no gate shuts for good.
+    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), a tenth of it where it is negative.
 
-    A linear one does while only simple sentences are understood, and compositions are then never learnt.
+    So no gate shuts for good; others do while only simple sentences are understood, and compositions are never learnt.
     """
 
     def __init__(self, units: int, bound: float | None) -> None:
@@ -132,7 +132,8 @@ class Gate(nn.Linear):
         """[S, units] -> [S]"""
         if self.bound is None:
             return torch.sigmoid(super().forward(p))[:, 0]
-        return torch.sigmoid(self.bound * F.cosine_similarity(p, self.weight, dim=1) + self.bias)
+        cosine = F.cosine_similarity(p, self.weight, dim=1)
+        return torch.sigmoid(self.bound * F.leaky_relu(cosine, 0.1) + self.bias)
 
 
 class ChannelMask(nn.Module):
