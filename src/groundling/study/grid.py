@@ -52,8 +52,10 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
     agent = replace(fast.agent, method=method)
     config = replace(fast, agent=agent, split=split, holdout=holdout, seed=seed)
     if method in WHOLE_IMAGE:
-        # Their CNN looks at whole pictures, which takes a hundred times as long: they get as many minutes, not updates.
-        config = replace(config, questions=replace(fast.questions, updates=300), ppo=replace(fast.ppo, updates=12))
+        # Their CNN looks at whole pictures, which takes a hundred times as long: they get as many minutes, not updates,
+        # and fewer sessions of each type's own.
+        config = replace(config, questions=replace(fast.questions, updates=100), ppo=replace(fast.ppo, updates=5))
+        return Run(config, of_each_type=200)
     return Run(config)
 
 
