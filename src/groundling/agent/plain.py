@@ -21,7 +21,7 @@ class PlainAgent(nn.Module):
         self.agent = agent
         self.pad = agent.config.pad
 
-    def forward(self, images: Tensor, commands: Tensor, questions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(self, images: Tensor, commands: Tensor, questions: Tensor) -> tuple[Tensor, ...]:
         """The parts of an Output, all of them"""
         h = self.cube(images)
         x_loc, _ = self.attend(h, commands)
@@ -29,7 +29,7 @@ class PlainAgent(nn.Module):
         x_loc_asked, x_feat = self.attend(h, questions)
         table = self.agent.words.table
         m = torch.einsum("bn,bnd,bd,kd->bk", x_loc_asked, h, x_feat, table)  # Eq. 4
-        return decision.logits, decision.value, m, x_loc
+        return decision.logits, decision.value, m, x_loc, x_loc_asked
 
     def cube(self, images: Tensor) -> Tensor:
         """h [B, N, D]: the CNN over the whole picture, and the parametric cube beside it."""
