@@ -25,15 +25,14 @@ def test_what_is_shipped() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_as_recorded(name: str) -> None:
-    """The interval of what 300 other sessions show, and that of the recorded score, have a score in common."""
+    """On 300 other sessions, the recorded score lies within the interval of what is measured."""
     agent, recorded = find(name), card(name)
     teacher = agent.teacher(phase=recorded["phase"])
     record = Examiner(agent.model, teacher, greedy=True, attention=False).examine(300, seed=12345)
     for measured, score in ((record.success, "success"), (record.right, "accuracy")):
-        estimate, expected = Estimate.of(measured), recorded["greedy"]["as_triggered"][score]
+        estimate = Estimate.of(measured)
         assert estimate is not None
-        assert estimate.low <= expected["high"], score
-        assert expected["low"] <= estimate.high, score
+        assert estimate.low <= recorded["greedy"]["as_triggered"][score]["mean"] <= estimate.high, score
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -68,6 +68,7 @@ def test_a_new_word_is_numbered_after_the_others(agent: Trained, examples: list[
     taught = groundling.teach(agent, "gizmo", renamed)
     assert taught.checkpoint.lexicon == (*agent.checkpoint.lexicon, "gizmo")
     assert taught.model.config.words == 186
+    assert taught.checkpoint.lexicon.index("gizmo") == 185
     image = examples[0].image
     inside = taught.model.explain(image, [taught.checkpoint.lexicon.index(w) for w in ("what", "is", "in", "the")])
     assert inside["answer_scores"].shape == (186,)
