@@ -15,8 +15,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from groundling.agent import build
 from groundling.errors import InputError, TrainingError
 from groundling.learn.config import PRESETS, PPOConfig, TrainConfig
+from groundling.learn.ppo import PPO
+from groundling.learn.questions import Questions
 from groundling.learn.shipped import find
 from groundling.learn.trainer import Trainer, read_state
 from tests.learn.tiny import AGENT, FAST, PAPER
@@ -198,6 +201,19 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
     assert before.updates <= 1
 
 
+@pytest.mark.parametrize("stage", [Questions, PPO])
+def test_what_words_look_like_decays_and_nothing_else(stage: type[Questions] | type[PPO]) -> None:
+    learner = stage(build(AGENT), replace(FAST, word_decay=0.5, reader_decay=2.0))
+    before = {name: parameter.detach().clone() for name, parameter in learner.model.named_parameters()}
+    for parameter in learner.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    learner.optimiser.step()
+    rate = learner.settings.rate
+    shrunk = {"words.table": 1 - 0.5 * rate, "interpreter.rnn.weight_in": 1 - 2.0 * rate}
+    for name, parameter in learner.model.named_parameters():
+        torch.testing.assert_close(parameter, before[name] * shrunk.get(name, 1.0), rtol=1e-6, atol=0.0, msg=name)
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_survive_json(name: str) -> None:
     config = PRESETS[name]
@@ -214,6 +230,7 @@ def test_presets_survive_json(name: str) -> None:
         ({"ppo": PPOConfig(updates=1, rate=0)}, r"ppo\.rate 0: it is above 0"),
         ({"ppo": PPOConfig(updates=1, gamma=2)}, r"ppo\.gamma 2: it is from 0 to 1"),
         ({"ppo": PPOConfig(updates=-1)}, r"ppo\.updates -1: it is 0 or more"),
+        ({"word_decay": -0.5}, r"word_decay -0\.5: it is 0 or more"),
     ],
 )
 def test_bad_configs_are_refused(change: dict[str, object], message: str) -> None:

@@ -142,6 +142,11 @@ class TrainConfig:
     questions: QuestionsConfig = QuestionsConfig()
     ppo: PPOConfig = PPOConfig()
     actor_critic: ActorCriticConfig = ActorCriticConfig()
+    word_decay: float = 0.0
+    """Share, times the learning rate, by which an update shrinks the word table, but for the paper's learning. Words
+    start as random vectors; a reader that tells those it hears apart by this noise is at a loss with a new one."""
+    reader_decay: float = 0.0
+    """The same for the weights by which the interpreter's reader takes words in."""
     evaluate_every: int = 10
     """Lines of the metrics between evaluations."""
     evaluate_sessions: int = 500
@@ -162,6 +167,9 @@ class TrainConfig:
             raise InputError(f"classes {self.classes}: there are from 1 to {len(Catalog.default().classes)}")
         if not any(stage.updates for stage in self.stages.values()):
             raise InputError("a run without updates: give some stage one or more")
+        for name in ("word_decay", "reader_decay"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} {getattr(self, name)}: it is 0 or more")
         for name, stage in self.stages.items():
             _check(name, {k: v for k, v in asdict(stage).items() if k != "types"})
         if self.ppo.envs % self.ppo.group:
@@ -255,7 +263,13 @@ _OURS = AgentConfig(
     pixel_unit=64.0,
 )
 PRESETS = {
-    "fast": TrainConfig(agent=_OURS, questions=QuestionsConfig(updates=4000), ppo=PPOConfig(updates=100)),
+    "fast": TrainConfig(
+        agent=_OURS,
+        questions=QuestionsConfig(updates=4000),
+        ppo=PPOConfig(updates=100),
+        word_decay=0.5,
+        reader_decay=1.0,
+    ),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
         agent=replace(_OURS, view=9),
@@ -265,6 +279,8 @@ PRESETS = {
         holdout=20.0,
         questions=QuestionsConfig(updates=1000, curriculum=3000),
         ppo=PPOConfig(updates=40),
+        word_decay=0.5,
+        reader_decay=1.0,
     ),
 }
 """`fast` is ours, `paper` the paper's, and `smoke` a small world for a first look."""

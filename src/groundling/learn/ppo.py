@@ -40,12 +40,11 @@ class PPO(Stage):
         super().__init__(model, config, self.settings.envs)
 
     def make_optimiser(self) -> torch.optim.Optimizer:
-        settings = self.settings
-        groups: dict[float, list[Tensor]] = {settings.rate: [], settings.planner_rate: []}
-        for name, parameter in self.model.named_parameters():
+        def rate_of(name: str) -> float:
             quick = name.startswith(("planner.", "terrain.")) or name.endswith("log_sharpness")
-            groups[settings.planner_rate if quick else settings.rate].append(parameter)
-        return torch.optim.Adam([{"params": group, "lr": rate} for rate, group in groups.items() if group])
+            return self.settings.planner_rate if quick else self.settings.rate
+
+        return self.adam(rate_of)
 
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         self.scale_rates(1 - self.progress)

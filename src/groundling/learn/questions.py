@@ -31,7 +31,7 @@ class Questions(Stage):
         """Questions answered right, and all: of the latest updates."""
 
     def make_optimiser(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.model.parameters(), self.settings.rate)
+        return self.adam(lambda _: self.settings.rate)
 
     @property
     def finished(self) -> bool:

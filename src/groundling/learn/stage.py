@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -102,6 +102,16 @@ class Stage(ABC):
         self.learn(np.random.Generator(np.random.Philox(key=key)), sums)
         self.updates += 1
         return sums
+
+    def adam(self, rate_of: Callable[[str], float]) -> torch.optim.Optimizer:
+        """Adam, with a learning rate for each parameter by its name, and decay where the config has one."""
+        decays = {"words.table": self.config.word_decay, "interpreter.rnn.weight_in": self.config.reader_decay}
+        groups: dict[tuple[float, float], list[Tensor]] = {}
+        for name, parameter in self.model.named_parameters():
+            groups.setdefault((rate_of(name), decays.get(name, 0.0)), []).append(parameter)
+        return torch.optim.AdamW(
+            [{"params": group, "lr": rate, "weight_decay": decay} for (rate, decay), group in groups.items()]
+        )
 
     def look(self) -> Frames:
         return self.worlds.look().to(self.device)
