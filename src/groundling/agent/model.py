@@ -67,6 +67,12 @@ class Model(nn.Module, ABC):
         scores = self.answer(seen, questions) if questions is not None and self.answers else None
         return Output(*self.navigate(seen, commands), scores)
 
+    def tokens(self, sentences: Sequence[Sequence[int]]) -> Tensor:
+        """[B, L]: sentences of word numbers, padded to the length of the longest"""
+        rows = [torch.tensor(sentence) for sentence in sentences]
+        padded = pad_sequence(rows, batch_first=True, padding_value=self.config.pad)
+        return padded.to(next(self.parameters()).device)
+
     def explain(self, image: NDArray[np.uint8], sentence: Sequence[int]) -> dict[str, NDArray[np.float32]]:
         """What goes on inside for one picture [H, W, 3] and the word numbers of one sentence, as named arrays."""
         return self.explain_all([image], [sentence])[0]
@@ -78,9 +84,9 @@ class Model(nn.Module, ABC):
         device, pad = next(self.parameters()).device, self.config.pad
         view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
         words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
-        tokens = pad_sequence([torch.tensor(row) for row in words], batch_first=True, padding_value=pad).to(device)
         with torch.no_grad():
-            insides = {name: value.float().cpu().numpy() for name, value in self.insides(view, tokens).items()}
+            found = self.insides(view, self.tokens(words))
+        insides = {name: value.float().cpu().numpy() for name, value in found.items()}
         explained = [{name: value[b] for name, value in insides.items()} for b in range(len(words))]
         for row, own in zip(words, explained, strict=True):
             if "word_attention" in own:

@@ -14,7 +14,6 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent import View, build
 from groundling.agent.model import Agent
@@ -107,8 +106,7 @@ class _Seen(NamedTuple):
 @torch.no_grad()
 def _look(agent: Trained, model: Agent, examples: Sequence[Example]) -> _Seen:
     lexicon = Lexicon(agent.checkpoint.lexicon[len(Lexicon()) :])
-    asked = [lexicon.tokens(example[1]) for example in examples]
-    tokens = pad_sequence([torch.tensor(row) for row in asked], batch_first=True, padding_value=model.config.pad)
+    tokens = model.tokens([lexicon.tokens(example[1]) for example in examples])
     view = View.of_images(torch.from_numpy(np.stack([np.asarray(example[0]) for example in examples])))
     cube = model.perceive(view)
     x_loc, x_feat = model.attend(cube, tokens)

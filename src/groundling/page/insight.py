@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.model import GroundedModel
 from groundling.agent.view import View
@@ -81,12 +80,11 @@ def seen_at(agent: Trained, scene: Scene, place: int, words: tuple[str, ...]) ->
     model, numbers = _grounded(agent), {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
     if not model.answers:
         raise InputError(f"a model of method {model.config.method!r} answers no questions")
-    tokens = [[numbers[word] for word in question.split()] for question in NAME_AND_COLOR]
-    questions = pad_sequence([torch.tensor(row) for row in tokens], batch_first=True, padding_value=model.config.pad)
+    questions = [[numbers[word] for word in question.split()] for question in NAME_AND_COLOR]
     in_view = np.arange(model.config.places, dtype=np.float32)
     at = int(on_map(in_view, scene.scenario.size, scene.scenario.agent).flat[place])
     with torch.no_grad():
-        scores = model.answer_at(_views(model, scene, len(tokens)), at, questions)
+        scores = model.answer_at(_views(model, scene, len(questions)), at, model.tokens(questions))
     name, color = scores[:, [numbers[word] for word in words]].softmax(1)
     shares = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # nothing has no colour
     best = shares.topk(min(TOP, len(words))).indices.tolist()

@@ -44,8 +44,8 @@ def _row(result: Result) -> tuple[str, ...]:
     published = PUBLISHED.get((result["method"], result["split"], held(result)))
     return (
         result["name"],
-        _percent(whole.get("success")),
-        _percent(whole.get("accuracy")),
+        _percent(whole.get("success"), 1),
+        _percent(whole.get("accuracy"), 2),  # a good agent's lies so near 100 that one digit would hide what is left
         f"{_share(whole.get('command_attention'))}/{_share(whole.get('question_attention'))}",
         "-" if published is None else "{:g}/{:g}".format(*published),
         f"{result['minutes']:.1f}",
@@ -81,10 +81,11 @@ def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in body) + "\n"
 
 
-def _percent(estimate: dict[str, float] | None) -> str:
+def _percent(estimate: dict[str, float] | None, digits: int) -> str:
     if estimate is None:
         return "-"
-    return "{:.1f} ({:.1f}-{:.1f})".format(*(100 * estimate[name] for name in ("mean", "low", "high")))
+    mean, low, high = (f"{100 * estimate[name]:.{digits}f}" for name in ("mean", "low", "high"))
+    return f"{mean} ({low}-{high})"
 
 
 def _share(estimate: dict[str, float] | None) -> str:
