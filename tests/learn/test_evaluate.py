@@ -41,12 +41,13 @@ def test_every_session_is_counted_to_its_end() -> None:
     """Against a loop that plays each session alone, slow failures and all."""
     teacher = FAST.teacher("ppo")
     record = Examiner(walker(), teacher, greedy=True).examine(200, seed=5)
-    success, reward, wrong, right, asked = [], [], 0, 0, 0
+    success, reward, wrong, right, asked, asked_in = [], [], 0, 0, 0, [0] * 200
     for k in range(200):
         session = teacher.begin(5, [k])
         total, over = 0.0, False
         while not over:
             asked += int(session.question.answer[0] >= 0)
+            asked_in[k] += int(session.question.answer[0] >= 0)
             right += int(session.question.answer[0] == 3)
             session, outcome = teacher.step(session, np.array([0]))
             total += float(outcome.reward[0])
@@ -58,6 +59,7 @@ def test_every_session_is_counted_to_its_end() -> None:
     np.testing.assert_allclose(record.reward, reward)
     assert record.wrong_object_steps.sum() == wrong > 0
     assert (len(record.right), record.right.sum()) == (asked, right)
+    assert np.bincount(record.question_session, minlength=200).tolist() == asked_in
     assert 0 < np.mean(success) < 1
     shortest = best_actions(teacher.begin(5, np.arange(200)).state)[1]
     assert (record.spl <= record.success).all()
@@ -79,6 +81,16 @@ def test_intervals() -> None:
     assert numbers is not None
     assert numbers.high - numbers.mean == pytest.approx(1.959964 / 3**0.5, rel=1e-5)
     assert Estimate.of(np.zeros(0)) is None
+
+
+def test_values_of_one_session_count_as_what_they_tell() -> None:
+    """Each value three times over, by the same session, tells no more than once."""
+    for values in (np.array([0.0, 1.0, 1.0, 1.0] * 20), np.ones(80), np.arange(80.0)):
+        once, thrice = Estimate.of(values), Estimate.of(np.repeat(values, 3), np.repeat(np.arange(80), 3))
+        assert once is not None
+        assert thrice is not None
+        assert thrice.n == 240
+        np.testing.assert_allclose([thrice.mean, thrice.low, thrice.high], [once.mean, once.low, once.high])
 
 
 def test_intervals_hold_their_promise() -> None:

@@ -24,17 +24,16 @@ from groundling.teacher.speech import Speech
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 from groundling.world.oracle import best_actions
 
-SEED = 1 << 40
+SEED = 1 << 44
 """Of the sessions that are evaluated on: no training run uses it."""
 BATCH = 1000
 """Sessions at once."""
-_Z = NormalDist().inv_cdf(0.975)
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over n independent sessions or questions, with its 95 % interval."""
+    """A mean over n sessions or questions, with its interval."""
 
     mean: float
     low: float
@@ -42,17 +41,27 @@ class Estimate:
     n: int
 
     @classmethod
-    def of(cls, values: Floats) -> "Estimate | None":
-        """Of [n] values; of zeros and ones, by Wilson's interval, which holds for rare failures too."""
+    def of(cls, values: Floats, sessions: NDArray[np.int64] | None = None, level: float = 0.95) -> "Estimate | None":
+        """Of [n] values; of zeros and ones, by Wilson's interval, which holds for rare failures too.
+
+        `sessions` [n] says of which session each value is. Values of one session are not independent (who walks to
+        and fro is asked the same again and again, and errs each time), so that they count as fewer than they are.
+        """
         n = len(values)
         if n == 0:
             return None
         mean = float(values.mean())
+        of_session = np.arange(n) if sessions is None else np.unique(sessions, return_inverse=True)[1]
+        off = np.bincount(of_session, values - mean).astype(np.float64)
+        variance = float((off**2).sum()) / n**2  # of the mean
+        z = NormalDist().inv_cdf((1 + level) / 2)
         if np.isin(values, (0, 1)).all():
-            centre = (mean + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-            half = _Z / (1 + _Z**2 / n) * (mean * (1 - mean) / n + _Z**2 / (4 * n**2)) ** 0.5
+            alone = mean * (1 - mean) / n  # the variance, if all were independent
+            count = min(n, n * alone / variance) if variance else len(off)
+            centre = (mean + z**2 / (2 * count)) / (1 + z**2 / count)
+            half = z / (1 + z**2 / count) * (mean * (1 - mean) / count + z**2 / (4 * count**2)) ** 0.5
             return cls(mean, centre - half, centre + half, n)
-        half = _Z * float(values.std(ddof=1)) / n**0.5
+        half = z * (variance * len(off) / (len(off) - 1)) ** 0.5
         return cls(mean, mean - half, mean + half, n)
 
     def to_dict(self) -> dict[str, float]:
@@ -72,6 +81,8 @@ class Record:
     wrong_object_steps: Floats
     command_attention: Floats
     """Mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
+    question_session: NDArray[np.int64]
+    """In which session it was asked."""
     question_type: NDArray[np.int64]
     right: Floats
     question_attention: Floats
@@ -84,8 +95,9 @@ class Record:
 
     def questions(self, type_: str | None = None) -> dict[str, Estimate | None]:
         chosen = np.full(len(self.right), True) if type_ is None else self.question_type == TYPES.index(type_)
+        sessions = self.question_session[chosen]
         values = {"accuracy": self.right, "question_attention": self.question_attention}
-        return {name: Estimate.of(array[chosen] if len(array) else array) for name, array in values.items()}
+        return {name: Estimate.of(array[chosen], sessions) if len(array) else None for name, array in values.items()}
 
 
 class Examiner:
@@ -113,13 +125,14 @@ class Examiner:
         count = len(index)
         shortest = best_actions(session.state)[1]
         success, reward, steps, wrong = np.zeros((4, count))
-        asked_types, right, looked = [], [], []
+        asked_in, asked_types, right, looked = [], [], [], []
         command_looked = np.zeros(0)
         alive = np.arange(count)
         now = session
         while len(alive):
             output = self._think(now)
             asked = now.question.type >= 0
+            asked_in.append(index[alive[asked]])
             asked_types.append(now.question.type[asked])
             right.append((_answers(output) == now.question.answer)[asked])
             if self.attention and output.x_loc_asked is not None:
@@ -146,6 +159,7 @@ class Examiner:
             spl=(success * shortest / np.maximum(steps, np.maximum(shortest, 1)))[: count * walked],
             wrong_object_steps=wrong[: count * walked],
             command_attention=command_looked[: count * walked],
+            question_session=np.concatenate(asked_in),
             question_type=np.concatenate(asked_types).astype(np.int64),
             right=np.concatenate(right).astype(np.float64),
             question_attention=np.concatenate(looked) if looked else np.zeros(0),
