@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from groundling.study import tables
@@ -23,7 +24,7 @@ def results() -> list[tables.Result]:
 @pytest.mark.slow
 def test_figures_are_drawn_again_byte_for_byte(results: list[tables.Result], tmp_path: Path) -> None:
     told: list[str] = []
-    draw_all(results, None, tmp_path, told.append)
+    draw_all(results, RESULTS / "inside", tmp_path, told.append)
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     committed = {path.name: path.read_bytes() for path in (RESULTS / "figures").iterdir()}
     assert sorted(drawn) == sorted(committed)
@@ -50,3 +51,11 @@ def test_no_run_heard_what_it_is_tested_on(results: list[tables.Result]) -> None
     for result in results:
         assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0, result["name"]
         assert result["greedy"]["as_triggered"]["success"]["n"] == 5000
+
+
+def test_masks_have_three_topics() -> None:
+    """Questions of one topic look at the same features: masks within a topic lie half as far apart, or nearer."""
+    masks = np.load(RESULTS / "inside" / "masks.npz")
+    same = masks["topic"][:, None] == masks["topic"][None]
+    assert len(masks["word"]) == 134
+    assert masks["distance"][same].mean() <= 0.5 * masks["distance"][~same].mean()
