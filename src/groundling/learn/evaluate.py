@@ -28,12 +28,13 @@ SEED = 1 << 44
 """Of the sessions that are evaluated on: no training run uses it."""
 BATCH = 1000
 """Sessions at once."""
+_Z = NormalDist().inv_cdf(0.975)
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over n sessions or questions, with its interval."""
+    """A mean over n sessions or questions, with its 95 % interval."""
 
     mean: float
     low: float
@@ -41,7 +42,7 @@ class Estimate:
     n: int
 
     @classmethod
-    def of(cls, values: Floats, sessions: NDArray[np.int64] | None = None, level: float = 0.95) -> "Estimate | None":
+    def of(cls, values: Floats, sessions: NDArray[np.int64] | None = None) -> "Estimate | None":
         """Of [n] values; of zeros and ones, by Wilson's interval, which holds for rare failures too.
 
         `sessions` [n] says of which session each value is. Values of one session are not independent (who walks to
@@ -54,14 +55,13 @@ class Estimate:
         of_session = np.arange(n) if sessions is None else np.unique(sessions, return_inverse=True)[1]
         off = np.bincount(of_session, values - mean).astype(np.float64)
         variance = float((off**2).sum()) / n**2  # of the mean
-        z = NormalDist().inv_cdf((1 + level) / 2)
         if np.isin(values, (0, 1)).all():
             alone = mean * (1 - mean) / n  # the variance, if all were independent
             count = min(n, n * alone / variance) if variance else len(off)
-            centre = (mean + z**2 / (2 * count)) / (1 + z**2 / count)
-            half = z / (1 + z**2 / count) * (mean * (1 - mean) / count + z**2 / (4 * count**2)) ** 0.5
+            centre = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
+            half = _Z / (1 + _Z**2 / count) * (mean * (1 - mean) / count + _Z**2 / (4 * count**2)) ** 0.5
             return cls(mean, centre - half, centre + half, n)
-        half = z * (variance * len(off) / (len(off) - 1)) ** 0.5
+        half = _Z * (variance * len(off) / (len(off) - 1)) ** 0.5
         return cls(mean, mean - half, mean + half, n)
 
     def to_dict(self) -> dict[str, float]:
