@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from groundling.agent import MODELS, AgentConfig, View, build
+from groundling.agent.baselines import ContextualAttention, StackedAttentionNet
 from groundling.agent.export import export_onnx
 from groundling.agent.grounding import Program, centre, ground, sharpen, transform
 from groundling.agent.language import Gate
@@ -222,6 +224,32 @@ def test_scores_are_linear_in_u() -> None:
     cube = a_cube()
     u, v = torch.randn(2, 3, 16), torch.randn(2, 3, 16)
     torch.testing.assert_close(cube.detect(2 * u - v), 2 * cube.detect(u) - cube.detect(v), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.usefixtures("double")
+def test_other_attention_is_as_if_made_of_the_whole_cube() -> None:
+    """CA and SAN, written as their papers have them: on h of every place of every picture."""
+    cube = Cube(torch.rand(20, 256), torch.rand(169, 256), torch.randint(0, 20, (4, 169)))
+    h = torch.cat([cube.features[cube.cells], cube.places.expand(4, -1, -1)], dim=2)
+
+    ca = build(AgentConfig(method="ca", init="he"))
+    assert isinstance(ca, ContextualAttention)
+    vector, x_feat = ca.reader(ca.words, sentences(4))
+    filters = ca.filter(vector).reshape(4, 3, 3, 512).movedim(3, 1) / math.sqrt(512)
+    scores = F.conv2d(h.mT.reshape(1, 4 * 512, 13, 13), filters, padding=1, groups=4)
+    for got, expected in zip(ca.attend(cube, sentences(4)), (scores[0].flatten(1).softmax(1), x_feat), strict=True):
+        assert_close(got, expected)
+
+    san = build(AgentConfig(method="san", init="he"))
+    assert isinstance(san, StackedAttentionNet)
+    question, x_feat = san.reader(san.words, sentences(4))
+    image, x_loc = torch.relu(san.image(h)), torch.empty(0)
+    for by_image, by_question, score in zip(san.by_image, san.by_question, san.score, strict=True):
+        joint = torch.relu(by_image(image) + by_question(question)[:, None])
+        x_loc = torch.softmax(score(joint)[..., 0], dim=1)
+        question = question + (x_loc[..., None] * image).sum(1)
+    for got, expected in zip(san.attend(cube, sentences(4)), (x_loc, x_feat), strict=True):
+        assert_close(got, expected)
 
 
 @pytest.mark.parametrize("method", list(MODELS))

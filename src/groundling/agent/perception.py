@@ -45,6 +45,16 @@ class Cube(NamedTuple):
         by_cell, by_place = weight.chunk(2, dim=0)
         return (self.features @ by_cell)[self.cells] + self.places @ by_place
 
+    def distinct(self) -> tuple[Tensor, Tensor]:
+        """h of each distinct cell at each place that it has in some picture [P, D], and which of them is where [B, N].
+
+        For what is not linear in h, and can thus not be made of cells and places apart: P is far below B N.
+        """
+        count = len(self.places)
+        pairs = self.cells * count + torch.arange(count, device=self.cells.device)
+        kinds, which = torch.unique(pairs, return_inverse=True)
+        return torch.cat([self.features[kinds // count], self.places[kinds % count]], dim=1), which
+
     def select(self, rows: Tensor) -> "Cube":
         """The cubes of some pictures of the batch."""
         return Cube(self.features, self.places, self.cells[rows])
