@@ -9,7 +9,7 @@ from groundling.errors import InputError
 from groundling.learn.evaluate import Estimate, Examiner
 from groundling.learn.shipped import WEIGHTS, find
 
-NAMES = ("normal", "novel-12", "zs1-50", "zs2-50", "zs2-90")
+NAMES = ("normal", "novel-12", "san", "zs1-50", "zs2-50", "zs2-90")
 
 
 def card(name: str) -> dict[str, Any]:

@@ -44,6 +44,14 @@ def main(out: Path) -> None:
         expect(page.locator(".caption")).to_contain_text("cat")
         page.screenshot(path=out / "page-narrow.png")
 
+    with Site("normal", "--compare", "san") as site, chromium() as browser:
+        page = open_at(browser, site, 1280, 1230)
+        say(page, "Could you please go to the north of the giraffe?")
+        for pane, verdict in (("normal", "Right"), ("san", "Wrong")):
+            expect(page.get_by_role("region", name=pane).locator(".verdict")).to_contain_text(verdict, timeout=60_000)
+        page.get_by_role("button", name="Back to the start").click()
+        page.screenshot(path=out / "page-compare.png")
+
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]))

@@ -1,7 +1,9 @@
 """The page as a person meets it: a real browser, a real server, and nothing between them."""
 
 import base64
+import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, site: Site) -> Iterator[Page]:
+    with visit(browser, site) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def visit(browser: Browser, site: Site) -> Iterator[Page]:
     """The page with SCENE as its world; whatever the browser complains of fails the test."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.add_init_script("let draw = 0; Math.random = () => (draw = (draw + 0.61803) % 1);")  # the same each time
@@ -85,6 +93,19 @@ def test_the_teacher_speaks(page: Page) -> None:
     page.get_by_role("button", name="a question").click()
     verdict(page).to_contain_text("“")
     assert page.get_by_label("Command or question").input_value()
+
+
+def test_two_agents_do_as_they_are_told_side_by_side(browser: Browser) -> None:
+    with Site("normal", "--compare", "san") as site, visit(browser, site) as page:
+        ours, san = (page.get_by_role("region", name=name, exact=True) for name in ("normal", "san"))
+        say(page, "Go to the northwest of the cat.")
+        expect(ours.locator(".verdict")).to_contain_text("Right: it reached the target", timeout=PATIENCE)
+        expect(san.locator(".verdict")).to_contain_text(re.compile("Right|Wrong"), timeout=PATIENCE)
+        expect(ours.locator(".steps .board")).to_have_count(3)
+        expect(san.locator(".steps .board")).to_have_count(1)
+        say(page, "What is in the west?")
+        for pane in (ours, san):
+            expect(pane.locator(".verdict")).to_contain_text("“giraffe”")
 
 
 def test_words_are_completed_and_unknown_ones_marked(page: Page) -> None:

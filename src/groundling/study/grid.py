@@ -53,7 +53,7 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
     agent = replace(fast.agent, method=method)
     config = replace(fast, agent=agent, split=split, holdout=holdout, seed=seed)
     if method in OTHER_ATTENTION:
-        # SAN never reaches the accuracy that ends the first stage, and is level after 700 updates; ours and CA need 750.
+        # SAN never reaches the accuracy that ends the first stage, and is level after 700 updates; ours needs 750.
         config = replace(config, questions=replace(fast.questions, updates=1000))
     if method in WHOLE_IMAGE:
         # Their CNN looks at whole pictures, which takes a hundred times as long: they get as many minutes, not updates,
