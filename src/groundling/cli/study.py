@@ -124,6 +124,8 @@ def table(
     for part, name, told in tables.BY_TYPE:
         types, lines = tables.by_type(results, part, name)
         parts.append((told, ("run", *types), lines))
+    title = "attention on the cells referred to, by the words of the sentence, %"
+    parts.append((title, ("run", *tables.WORDS), tables.attention_by_words(results)))
     for title, header, lines in parts:
         if markdown:
             print(f"\n**{title[0].upper()}{title[1:]}**\n\n{tables.markdown(header, lines)}")

@@ -75,6 +75,36 @@ def by_type(results: Iterable[Result], part: str, name: str) -> tuple[list[str],
     return types, lines
 
 
+WORDS = {
+    "object": ("nav_obj", "rec_obj2col", "rec_obj2loc"),
+    "color": ("rec_col2obj", "rec_col2loc"),
+    "direction": ("rec_loc2obj", "rec_loc2col"),
+    "color, object": ("nav_col_obj", "rec_col_obj2loc"),
+    "direction, object": ("nav_nr_obj", "rec_loc_obj2obj", "rec_loc_obj2col"),
+    "between two objects": ("nav_bw_obj", "rec_bw_obj2obj", "rec_bw_obj2loc", "rec_bw_obj2col"),
+}
+"""The sentence types by the content words that they have."""
+
+
+def attention_by_words(results: Iterable[Result]) -> list[tuple[str, ...]]:
+    """For each run with attention, and for each kind of words: its mean share on the true cells over sentence types."""
+    lines = []
+    for result in ordered(results):
+        found = {
+            type_: scores[name]["mean"]
+            for name, part in (
+                ("command_attention", result["greedy"]["commands"]),
+                ("question_attention", result["questions"]),
+            )
+            for type_, scores in part.items()
+            if name in scores
+        }
+        means = [[found[type_] for type_ in types if type_ in found] for types in WORDS.values()]
+        if found:
+            lines.append((result["name"], *(f"{100 * sum(m) / len(m):.1f}" if m else "-" for m in means)))
+    return lines
+
+
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table for a page."""
     body = [header, ["---"] * len(header), *lines]
