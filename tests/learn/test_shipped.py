@@ -12,6 +12,10 @@ from groundling.learn.shipped import WEIGHTS, find
 NAMES = ("normal", "novel-12", "san", "zs1-50", "zs2-50", "zs2-90")
 
 
+SESSIONS = {"san": 1000}
+"""Tested on 300, but for one that errs often, and at each step again where it stands still: 300 tell little of it."""
+
+
 def card(name: str) -> dict[str, Any]:
     record: dict[str, Any] = json.loads((WEIGHTS / f"{name}.json").read_text("utf-8"))
     return record
@@ -25,10 +29,10 @@ def test_what_is_shipped() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_as_recorded(name: str) -> None:
-    """On 300 other sessions, the recorded score lies within the interval of what is measured."""
+    """On other sessions, the recorded score lies within the interval of what is measured."""
     agent, recorded = find(name), card(name)
     teacher = agent.teacher(phase=recorded["phase"])
-    record = Examiner(agent.model, teacher, greedy=True, attention=False).examine(300, seed=12345)
+    record = Examiner(agent.model, teacher, greedy=True, attention=False).examine(SESSIONS.get(name, 300), seed=12345)
     for measured, sessions, score in (
         (record.success, None, "success"),
         (record.right, record.question_session, "accuracy"),
