@@ -10,8 +10,6 @@ from groundling.learn.evaluate import Estimate, Examiner
 from groundling.learn.shipped import WEIGHTS, find
 
 NAMES = ("normal", "novel-12", "san", "zs1-50", "zs2-50", "zs2-90")
-
-
 SESSIONS = {"san": 1000}
 """Tested on 300, but for one that errs often, and at each step again where it stands still: 300 tell little of it."""
 
