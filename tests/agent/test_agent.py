@@ -14,7 +14,7 @@ from groundling.agent import MODELS, AgentConfig, View, build
 from groundling.agent.baselines import ContextualAttention, StackedAttentionNet
 from groundling.agent.export import export_onnx
 from groundling.agent.grounding import Program, centre, ground, sharpen, transform
-from groundling.agent.language import Gate
+from groundling.agent.language import Gate, RecurrentReader
 from groundling.agent.model import Agent
 from groundling.agent.perception import Cube
 from groundling.agent.plain import PlainAgent
@@ -341,6 +341,16 @@ def test_explaining_many_at_once_is_the_same(method: str) -> None:
         assert together.keys() == alone.keys()
         for name, array in alone.items():
             np.testing.assert_allclose(together[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_a_few_sentences_are_read_as_among_many(bidirectional: bool) -> None:
+    """A few have their words alone multiplied, many the whole lexicon."""
+    torch.manual_seed(0)
+    reader = RecurrentReader(32, 16, bidirectional)
+    table, tokens = torch.randn(PAD + 1, 32), sentences(40)
+    for many, few in zip(reader(table, tokens, PAD), reader(table, tokens[:5], PAD), strict=True):
+        torch.testing.assert_close(many[:5, : few.shape[1]], few)
 
 
 def test_bad_pictures() -> None:

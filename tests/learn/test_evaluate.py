@@ -1,5 +1,7 @@
 """Evaluation: whole sessions, honest intervals, and attention measured where sentences point."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -116,6 +118,13 @@ def test_report_has_every_type_from_sessions_of_its_own() -> None:
         assert 0 <= scores["command_attention"]["mean"] <= 1
     for scores in report["questions"].values():
         assert scores["accuracy"]["n"] == scores["question_attention"]["n"] == 40
+
+
+def test_no_question_is_counted_for_who_answers_none() -> None:
+    torch.manual_seed(0)
+    report = evaluate(build(replace(AGENT, method="nava")), FAST.teacher("ppo"), 20, 5)
+    assert "accuracy" not in report["greedy"]["as_triggered"]
+    assert report["questions"] == {}
 
 
 @pytest.mark.parametrize("type_", TYPES)

@@ -11,7 +11,7 @@ from groundling.agent.config import AgentConfig
 from groundling.agent.heads import Small, mlp
 from groundling.agent.language import ChannelMask, RecurrentReader, Words, average
 from groundling.agent.model import GroundedModel, Model
-from groundling.agent.perception import Cube
+from groundling.agent.perception import Cube, by_kind
 from groundling.agent.view import View, distinct_rows
 
 
@@ -79,13 +79,14 @@ class StackedAttentionNet(GroundedModel):
             joint = F.embedding(which, by_image(image))  # [B, N, units]: large, and so filled in place
             joint = joint.add_(by_question(question)[:, None]).relu_()  # h_A
             x_loc = F.softmax(score(joint)[..., 0], dim=1)  # p_I
-            mass = x_loc.new_zeros(len(x_loc), len(image)).scatter_add(1, which, x_loc)
-            question = question + mass @ image  # u = v~_I + u
+            question = question + by_kind(x_loc, which, len(image)) @ image  # u = v~_I + u
         return x_loc, x_feat
 
 
 class WholeImageModel(Model):
     """A model with no attention: the whole picture, through overlapping convolutions, becomes one vector."""
+
+    AT_ONCE = 64
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
@@ -121,9 +122,14 @@ class WholeImageModel(Model):
         raise NotImplementedError
 
     def perceive(self, view: View) -> Tensor:
-        images = self.config.scaled(view.images())
+        # Some pictures at a time, because what the first layer makes of a thousand takes gigabytes.
+        return torch.cat([self._look(images) for images in view.images().split(self.AT_ONCE)])
+
+    def _look(self, images: Tensor) -> Tensor:
+        """[B, 3, H, W] -> [B, depth]"""
         # With the channels last in memory, a CPU's convolutions take two thirds of the time.
-        projected: Tensor = self.project(self.cnn(images.contiguous(memory_format=torch.channels_last)))
+        scaled = self.config.scaled(images).contiguous(memory_format=torch.channels_last)
+        projected: Tensor = self.project(self.cnn(scaled))
         return projected
 
     def navigate(self, seen: Tensor, commands: Tensor) -> tuple[Tensor, Tensor]:

@@ -39,15 +39,18 @@ class RecurrentReader(nn.Module):
         self.bias_state = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
 
     def forward(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
-        """Word vectors [words + 1, E] and tokens [S, L] -> states [S, L, directions * units] and the last ones.
+        """Word vectors [words + 1, E] and tokens [S, L] -> states [S, L, d * units] and the last ones, d directions.
 
         Padding leaves a state as it was, so the last state is the one behind the last real word of each direction.
         """
         tokens = tokens[:, : _longest(tokens, pad)]
-        product = table @ self.weight_in + self.bias_in  # [directions, words + 1, 3 units]
-        ways = (tokens, tokens.flip(1))[: self.directions]
-        inputs = torch.stack([F.embedding(way, part) for way, part in zip(ways, product.unbind(), strict=True)])
-        real = torch.stack([way != pad for way in ways])[..., None]  # [d, S, L, 1]
+        real = torch.stack(self._ways(tokens != pad))[..., None]  # [d, S, L, 1]
+        if tokens.numel() < len(table):  # a few sentences have few of the words
+            used, tokens = tokens.unique(return_inverse=True)
+            table = table[used]
+        product = table @ self.weight_in + self.bias_in  # [d, words + 1, 3 units]
+        ways = zip(self._ways(tokens), product.unbind(), strict=True)
+        inputs = torch.stack([F.embedding(way, part) for way, part in ways])  # [d, S, L, 3 units]
         state = inputs.new_zeros(self.directions, len(tokens), self.weight_state.shape[1])
         states = []
         for word, is_word in zip(inputs.unbind(2), real.unbind(2), strict=True):
@@ -56,6 +59,10 @@ class RecurrentReader(nn.Module):
         run = torch.stack(states, dim=2)  # [d, S, L, units]
         forward, *backward = run.unbind()
         return torch.cat([forward, *(way.flip(1) for way in backward)], dim=-1), torch.cat(state.unbind(), dim=-1)
+
+    def _ways(self, sentences: Tensor) -> tuple[Tensor, ...]:
+        """[S, L] in each direction."""
+        return (sentences, sentences.flip(1))[: self.directions]
 
     def _step(self, inputs: Tensor, state: Tensor) -> Tensor:
         """GRU: [d, S, 3 units], [d, S, units] -> [d, S, units]"""

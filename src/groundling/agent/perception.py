@@ -37,7 +37,7 @@ class Cube(NamedTuple):
 
     def pool(self, x_loc: Tensor) -> Tensor:
         """x_loc^T h: the features at the places attended to, [B, N] -> [B, D]."""
-        mass = x_loc.new_zeros(len(x_loc), len(self.features)).scatter_add(1, self.cells, x_loc)  # [B, U]
+        mass = by_kind(x_loc, self.cells, len(self.features))
         return torch.cat([mass @ self.features, x_loc @ self.places], dim=1)
 
     def project(self, weight: Tensor) -> Tensor:
@@ -58,6 +58,11 @@ class Cube(NamedTuple):
     def select(self, rows: Tensor) -> "Cube":
         """The cubes of some pictures of the batch."""
         return Cube(self.features, self.places, self.cells[rows])
+
+
+def by_kind(x_loc: Tensor, which: Tensor, kinds: int) -> Tensor:
+    """The attention on each kind of place, whose numbers are `which`: [B, N], [B, N] -> [B, kinds]"""
+    return x_loc.new_zeros(len(x_loc), kinds).scatter_add(1, which, x_loc)
 
 
 class Perception(nn.Module):

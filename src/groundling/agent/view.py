@@ -76,7 +76,7 @@ def _distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
     hashes = (numbers * weights).sum(1)
     kinds, which = torch.unique(hashes, return_inverse=True)
     first = _firsts(which, len(kinds))
-    if not torch.equal(rows, rows[first][which]):
+    if not torch.equal(numbers, numbers[first][which]):
         kinds, which = torch.unique(rows, dim=0, return_inverse=True)
         first = _firsts(which, len(kinds))
     return first, which

@@ -83,9 +83,10 @@ def follow(trainer: "Trainer", minutes: float | None = None) -> str:
             if "accuracy" in line:
                 told.append(f"questions {line['accuracy']:.1%}")
             if "evaluation/success" in line:
+                answered = f", questions {line['evaluation/accuracy']:.1%}" if "evaluation/accuracy" in line else ""
                 console.print(
                     f"{progress.seconds / 60:6.1f} min  {progress.stage:<12} evaluated: success "
-                    f"{line['evaluation/success']:.1%}, questions {line['evaluation/accuracy']:.1%}"
+                    f"{line['evaluation/success']:.1%}{answered}"
                 )
             bar.update(tasks[progress.stage], completed=done, told="  ".join(told))
 

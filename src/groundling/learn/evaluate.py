@@ -82,7 +82,7 @@ class Record:
     command_attention: Floats
     """Mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
     question_session: NDArray[np.int64]
-    """In which session it was asked."""
+    """In which session it was asked; of a model that answers none, no question is counted."""
     question_type: NDArray[np.int64]
     right: Floats
     question_attention: Floats
@@ -131,7 +131,7 @@ class Examiner:
         now = session
         while len(alive):
             output = self._think(now)
-            asked = now.question.type >= 0
+            asked = (now.question.type >= 0) & self.model.answers
             asked_in.append(index[alive[asked]])
             asked_types.append(now.question.type[asked])
             right.append((_answers(output) == now.question.answer)[asked])
@@ -203,7 +203,7 @@ def evaluate(model: Model, teacher: Teacher, sessions: int, of_each_type: int = 
 
 def _answers(output: Output) -> NDArray[np.int64]:
     scores = output.answer_scores
-    return np.full(len(output.value), -2) if scores is None else scores.argmax(1).cpu().numpy()
+    return np.full(len(output.value), -1) if scores is None else scores.argmax(1).cpu().numpy()
 
 
 def _types(teacher: Teacher, types: tuple[str, ...]) -> list[str]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import Any
 
@@ -167,7 +168,7 @@ class Trainer:
             reached
             and wanted is not None
             and reached["success"] >= wanted
-            and reached["accuracy"] >= config.target_accuracy
+            and reached.get("accuracy", 1.0) >= config.target_accuracy  # a method without answers has none
         ):
             return "target"
         return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
@@ -196,9 +197,9 @@ class Trainer:
             self.config.evaluate_sessions, VALIDATION
         )
         progress = self.progress
-        accuracy = float(record.right.mean()) if self.model.answers else 1.0
-        progress.evaluation = {"success": float(record.success.mean()), "accuracy": accuracy}
-        score = (progress.evaluation["success"] + accuracy) / 2
+        found = {"success": record.success, "accuracy": record.right}
+        progress.evaluation = {name: float(values.mean()) for name, values in found.items() if len(values)}
+        score = fmean(progress.evaluation.values())
         if score > progress.best:
             progress.best = score
             self._save_agent("best")

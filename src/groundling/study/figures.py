@@ -89,9 +89,9 @@ def methods(normal: Sequence[Result]) -> Figure:
             100 * np.mean([run["greedy"]["commands"][type_]["success"]["mean"] for run in runs]) for type_ in COMMANDS
         ]
         left.bar(np.arange(len(COMMANDS)) + k * width, means, label=method, **bars)
-        right_share = [run["greedy"]["as_triggered"]["accuracy"]["mean"] for run in runs if run["questions"]]
-        if right_share:
-            right.bar(k * width, 100 * np.mean(right_share), **bars)
+        answered = [run["greedy"]["as_triggered"].get("accuracy") for run in runs]
+        if all(answered):  # by a method that answers at all
+            right.bar(k * width, 100 * np.mean([accuracy["mean"] for accuracy in answered]), **bars)
     left.set_xticks(np.arange(len(COMMANDS)) + width * (len(groups) - 1) / 2, COMMANDS)
     left.set(ylabel="commands done, %", ylim=(0, 101))
     right.set(ylabel="questions right, %", ylim=(0, 101), xticks=[])

@@ -45,8 +45,7 @@ def _row(result: Result) -> tuple[str, ...]:
     return (
         result["name"],
         _percent(whole.get("success"), 1),
-        # Of a method that answers at all; a good one lies so near 100 that one digit would hide what is left.
-        _percent(whole.get("accuracy") if result["questions"] else None, 2),
+        _percent(whole.get("accuracy"), 2),  # so near 100 that one digit would hide what is left
         f"{_share(whole.get('command_attention'))}/{_share(whole.get('question_attention'))}",
         "-" if published is None else "{:g}/{:g}".format(*published),
         f"{result['minutes']:.1f}",
