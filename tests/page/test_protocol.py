@@ -75,6 +75,16 @@ def test_a_command_is_walked(client: Client) -> None:
     assert sum(inside["actions"].values()) == pytest.approx(1, abs=0.01)
 
 
+def test_what_a_walk_remembers_is_true_of_the_world_at_hand(client: Client) -> None:
+    """A sentence is read at a walk's first step; with another world, start or sentence it is read anew."""
+    moved = {**SCENE, "objects": [{**SCENE["objects"][0], "at": [0, 5]}, *SCENE["objects"][1:]]}
+    elsewhere = {**SCENE, "agent": [5, 5]}
+    apple, cat = "go to the apple", "go to the cat"
+    for scene, sentence in ((SCENE, apple), (moved, apple), (elsewhere, apple), (SCENE, apple), (SCENE, cat)):
+        asked = {"agent": 0, "scene": scene, "sentence": sentence}
+        assert {"id": 1, **client.ask("think", **asked)["reading"]} == client.ask("read", **asked)
+
+
 def test_a_question_is_answered(client: Client) -> None:
     thought = client.ask("think", agent=0, scene=SCENE, sentence="What is in the west?")
     assert thought["reading"]["answer"] == "giraffe"

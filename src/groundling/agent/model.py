@@ -84,7 +84,7 @@ class Model(nn.Module, ABC):
         device, pad = next(self.parameters()).device, self.config.pad
         view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
         words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
-        with torch.no_grad():
+        with torch.inference_mode():
             found = self.insides(view, self.tokens(words))
         insides = {name: value.float().cpu().numpy() for name, value in found.items()}
         explained = [{name: value[b] for name, value in insides.items()} for b in range(len(words))]

@@ -14,7 +14,7 @@ from groundling.page.drawing import decode, icon, png_text
 from groundling.page.house import House
 from groundling.page.message import Message
 from groundling.page.pupil import Pupil
-from groundling.page.reading import COMMAND, QUESTION
+from groundling.page.reading import COMMAND, QUESTION, Reading
 from groundling.page.scene import Scene
 from groundling.page.souvenir import Souvenir, gif, html
 from groundling.teacher.grammar import COMMANDS
@@ -36,6 +36,8 @@ class Room:
     def __init__(self, house: House) -> None:
         self.house, self.settings = house, house.settings
         self.pupils = [Pupil.of(resident) for resident in house.residents]
+        self._readings: dict[int, tuple[tuple[Any, ...], Reading]] = {}
+        """The last of each agent, and of what: a walk asks for the same at every step."""
         self.requests: dict[str, Callable[[Message], Answer]] = {
             "world": self.world,
             "load": self.load,
@@ -92,15 +94,16 @@ class Room:
 
     def think(self, message: Message) -> Answer:
         """An agent's insides at one step and where it goes; `from` is where it stood when it was told."""
-        pupil, scene = self._pupil(message), self._scene(message)
+        agent, scene = self._agent(message), self._scene(message)
         sentence = self._sentence(message)
         start = scene
         if message.has("from"):
             begun = read_place("from", message.take("from"), scene.scenario.size)
             start = replace(scene, scenario=replace(scene.scenario, agent=begun))
         message.end()
-        reading = pupil.read(sentence, start, self.settings)
-        return {"reading": reading.to_dict(start), **pupil.think(scene, reading, self.house.thinker)}
+        reading = self._reading(agent, sentence, start)
+        thought = self.pupils[agent].think(scene, reading, self.house.thinker)
+        return {"reading": reading.to_dict(start), **thought}
 
     def where(self, message: Message) -> Answer:
         """Where the agent sees a word."""
@@ -138,6 +141,7 @@ class Room:
             lesson.end()
             taught = taught.taught(words[-1], [self._example(example, words[-1]) for example in examples])
         self.pupils = [taught if other is pupil else other for other in self.pupils]
+        self._readings.clear()  # new words are understood now
         return {"taught": words, "words": list(taught.lexicon)}
 
     def export(self, message: Message) -> Answer:
@@ -162,14 +166,25 @@ class Room:
             return {"name": "groundling.gif", "base64": base64.b64encode(gif(souvenir)).decode()}
         return {"name": "groundling.html", "base64": base64.b64encode(html(souvenir).encode()).decode()}
 
+    def _agent(self, message: Message) -> int:
+        return message.whole("agent", len(self.pupils))
+
     def _pupil(self, message: Message) -> Pupil:
-        return self.pupils[message.whole("agent", len(self.pupils))]
+        return self.pupils[self._agent(message)]
 
     def _scene(self, message: Message) -> Scene:
         return self.house.scenes.read(message.take("scene"))
 
     def _sentence(self, message: Message) -> str:
         return message.text("sentence", self.settings.sentence_letters)
+
+    def _reading(self, agent: int, sentence: str, scene: Scene) -> Reading:
+        asked = (sentence, scene.scenario, scene.drawings)
+        last, reading = self._readings.get(agent, (None, None))
+        if reading is None or asked != last:
+            reading = self.pupils[agent].read(sentence, scene, self.settings)
+            self._readings[agent] = (asked, reading)
+        return reading
 
     def _example(self, record: Any, word: str) -> Example:
         example = Message(record, "an example")

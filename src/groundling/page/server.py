@@ -134,6 +134,7 @@ def serve(server: Server, bound: socket.socket, host: str, token: str | None) ->
         server.app(host, token),
         ws="websockets-sansio",
         ws_max_size=server.settings.message_bytes,
+        ws_per_message_deflate=False,  # to pack an answer takes longer than to send it
         timeout_graceful_shutdown=2,
         log_level="warning",
         server_header=False,
