@@ -46,4 +46,5 @@ def test_bench_page(capsys: Capture) -> None:
     assert measured["steps"] == 12
     assert measured["dropped"] == 0
     assert 0 < measured["p50_ms"] <= measured["p95_ms"] <= measured["max_ms"]
+    assert measured["p95_to_alone"] == pytest.approx(measured["p95_ms"] / measured["alone_ms"])
     assert "clients 0" in refusal(capsys, "bench", "page", "--clients", "0")

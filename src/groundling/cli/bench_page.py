@@ -16,6 +16,7 @@ from websockets.exceptions import WebSocketException
 from groundling.errors import InputError
 
 BAR_MS = 150.0
+STEPS_ALONE = 20
 
 
 @contextlib.contextmanager
@@ -35,8 +36,12 @@ def serving(checkpoint: str) -> Iterator[str]:
 
 
 def measure(checkpoint: str, clients: int, steps: int, pause: float) -> dict[str, Any]:
-    """`clients` walk at the same time, each `steps` steps with a pause after each, as the page does."""
+    """`clients` walk at the same time, each `steps` steps with a pause after each, as the page does.
+
+    One walks alone before, which tells how fast the machine is at this hour.
+    """
     with serving(checkpoint) as address:
+        alone = float(np.median(asyncio.run(_all(address, 1, STEPS_ALONE, 0.0)))) * 1000
         start = time.perf_counter()
         walks = asyncio.run(_all(address, clients, steps, pause))
         seconds = time.perf_counter() - start
@@ -51,6 +56,8 @@ def measure(checkpoint: str, clients: int, steps: int, pause: float) -> dict[str
         "p50_ms": float(np.median(waits)) if len(waits) else float("inf"),
         "p95_ms": p95,
         "max_ms": float(waits.max()) if len(waits) else float("inf"),
+        "alone_ms": alone,
+        "p95_to_alone": p95 / alone,
         "dropped": dropped,
         "bar_ms": BAR_MS,
         "holds": p95 <= BAR_MS and dropped == 0,
