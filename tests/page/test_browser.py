@@ -203,6 +203,16 @@ def test_a_broken_file_is_refused_and_the_page_goes_on(page: Page, tmp_path: Pat
     verdict(page).to_contain_text("“")
 
 
+def teach(page: Page, times: int) -> None:
+    """Show the object that is chosen, and tell its name, so many times."""
+    for count in range(1, times + 1):
+        page.get_by_role("button", name="1. Show it").click()
+        verdict(page).to_contain_text("“")
+        page.get_by_role("button", name="2. Tell it").click()
+        told = "once" if count == 1 else f"{count} times"
+        expect(page.locator("#lessons [role=status]")).to_contain_text(f"Told {told}", timeout=PATIENCE)
+
+
 def tell_of_a_gizmo(page: Page, tmp_path: Path) -> None:
     """Bring a picture, and tell its name four times."""
     picture = tmp_path / "gizmo.png"
@@ -211,11 +221,7 @@ def tell_of_a_gizmo(page: Page, tmp_path: Path) -> None:
     page.get_by_label("Its name").fill("gizmo")
     page.get_by_role("button", name="Add it").click()
     expect(page.locator("#pupil-object")).to_have_value("gizmo/0")
-    for count in ("once", "2 times", "3 times", "4 times"):
-        page.get_by_role("button", name="1. Show it").click()
-        verdict(page).to_contain_text("“")
-        page.get_by_role("button", name="2. Tell it").click()
-        expect(page.locator("#lessons [role=status]")).to_contain_text(f"Told {count}", timeout=PATIENCE)
+    teach(page, 4)
 
 
 def test_a_new_thing_is_named_and_walked_to(page: Page, tmp_path: Path) -> None:
@@ -227,6 +233,17 @@ def test_a_new_thing_is_named_and_walked_to(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#lessons [role=status]")).to_be_empty()
     say(page, "Go to the gizmo.")
     expect(page.get_by_role("alert")).to_contain_text("was never told the word 'gizmo'")
+
+
+def test_an_object_that_was_seen_but_never_named_is_walked_to(browser: Browser) -> None:
+    with Site("novel-12") as site, visit(browser, site) as page:
+        page.locator("#pupil-object").select_option("eggplant/0")
+        page.get_by_label("Command or question").fill("Go to the eggplant.")
+        expect(page.locator("#marks")).to_contain_text("eggplant was never told to the agent")
+        teach(page, 4)
+        verdict(page).to_contain_text("“eggplant”")
+        page.get_by_role("button", name="3. “Go to the eggplant.”").click()
+        verdict(page).to_contain_text("Right: it reached the target", timeout=PATIENCE)
 
 
 def test_a_walk_is_taken_home(page: Page, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
@@ -23,7 +24,7 @@ def on_this_machine(runs: Sequence[Run], out: str, work: str, workers: int, thre
         while waiting or working:
             while waiting and len(working) < workers:
                 run = waiting.pop(0)
-                process = spawn.Process(target=perform, args=(run, out, work, threads), name=run.name)
+                process = spawn.Process(target=_perform, args=(run, out, work, threads), name=run.name)
                 process.start()
                 working[process.sentinel] = process, run
                 told(f"{run.name}: begun")
@@ -40,6 +41,14 @@ def on_this_machine(runs: Sequence[Run], out: str, work: str, workers: int, thre
         for process, _ in working.values():
             process.join()
     return failed
+
+
+def _perform(run: Run, out: str, work: str, threads: int) -> None:
+    """Of a process of its own, which is told to stop as a matter of course."""
+    try:
+        perform(run, out, work, threads)
+    except KeyboardInterrupt:
+        sys.exit(1)
 
 
 def on_ray(

@@ -31,7 +31,8 @@ LOOKS: dict[str, dict[str, Any]] = {
 """Of the methods: told apart by line and mark where there is no colour."""
 HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
 TOPIC_LOOKS = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
-HEAT = "viridis"
+INK = (0.145, 0.388, 0.784)
+"""The blue of attention on pictures, as on the page."""
 
 
 def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Callable[[str], None]) -> None:
@@ -132,16 +133,16 @@ def mask_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> 
     """Distances between the channel masks of questions, in groups by their answers, ordered by topic."""
     figure = Figure(figsize=(4.8, 4.2), layout="constrained")
     axis = figure.subplots()
-    image = axis.imshow(distance, cmap=HEAT)
+    image = axis.imshow(distance, cmap="viridis")
     ends = np.flatnonzero(np.diff(topics)) + 1
     bounds = [0, *ends.tolist(), len(topics)]
     for end in ends:
         axis.axhline(end - 0.5, color="white", linewidth=0.8)
         axis.axvline(end - 0.5, color="white", linewidth=0.8)
     middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(bounds)]
-    names = [name for name, _, _ in TOPIC_LOOKS]
+    names = [name.replace(" ", "\n") for name, _, _ in TOPIC_LOOKS]
     axis.set_xticks(middles, names)
-    axis.set_yticks(middles, names, rotation=90, va="center")
+    axis.set_yticks(middles, names)
     axis.tick_params(length=0)
     figure.colorbar(image, label="distance of channel masks")
     return figure
@@ -196,10 +197,11 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     for axes, example in zip(rows, examples, strict=True):
         picture = draw(np.array([example["cells"]], np.int16), pictures)[0]
         for k, axis in enumerate(axes[:3]):
-            _overlaid(axis, picture, np.array(example["steps"][k]), highest=1.0)
+            _overlaid(axis, picture, np.array(example["steps"][k]), shares=True)
             weights = example["attention"][k]
-            told = ", ".join(f"{w} {o:.2f}" for w, o in zip(example["words"], weights, strict=True) if o > 0.2)
-            axis.set_title(f"step {k + 1}: {told}\ngate {example['gates'][k]:.2f}", fontsize=7)
+            most = max(weights)
+            told = [f"{w} {o:.2f}" for w, o in zip(example["words"], weights, strict=True) if o > 0.2 or o == most]
+            axis.set_title(f"step {k + 1}, gate {example['gates'][k]:.2f}\n{', '.join(told)}", fontsize=7)
         _overlaid(axes[3], picture, np.array(example["terrain"]))
         axes[3].set_title("terrain", fontsize=7)
         if "value" in example:
@@ -217,11 +219,17 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], highest: float | None = None) -> None:
-    """A map over a picture; its colours go up to `highest`, or to the highest value that it has."""
+def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], shares: bool = False) -> None:
+    """A map from 0 to 1 over a picture, the higher the bluer; `shares` that count are written, too."""
     axis.imshow(picture)
     height, width = picture.shape[:2]
-    axis.imshow(heat, cmap=HEAT, alpha=0.55, vmax=highest, extent=(-0.5, width - 0.5, height - 0.5, -0.5))
+    blue = np.full((*heat.shape, 4), (*INK, 0.0))
+    blue[..., 3] = 0.75 * heat.clip(0, 1)
+    axis.imshow(blue, extent=(-0.5, width - 0.5, height - 0.5, -0.5))
+    for row, column in np.argwhere(heat > 0.1) if shares else ():
+        at = (column + 0.95) * width / heat.shape[1], (row + 0.93) * height / heat.shape[0]
+        paper = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+        axis.text(*at, f"{heat[row, column]:.2f}", fontsize=5, ha="right", va="bottom", bbox=paper)
 
 
 def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:

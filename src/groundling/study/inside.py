@@ -116,8 +116,8 @@ def word_contexts(model: Agent, teacher: Teacher, positions: int) -> dict[str, N
 def attention_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     """A question of each type, and how much of the attention of all steps each word gets."""
     examples = []
-    for type_ in QUESTIONS:
-        session = only(teacher, type_).begin(SEED, [0])
+    for k, type_ in enumerate(QUESTIONS):
+        session = only(teacher, type_).begin(SEED, [k])
         inside, words = look_inside(model, teacher, session, 0, session.question)
         examples.append({"words": words, "attention": _rounded(inside["word_attention"].sum(0))})
     return examples
@@ -126,8 +126,8 @@ def attention_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
 def step_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
     """Six sentences on their pictures: words, maps and gates of each step, and what follows from them."""
     examples = []
-    for type_, part in STEP_BY_STEP:
-        session = only(teacher, type_).begin(SEED, [0])
+    for k, (type_, part) in enumerate(STEP_BY_STEP):
+        session = only(teacher, type_).begin(SEED, [k])
         inside, words = look_inside(model, teacher, session, 0, getattr(session, part))
         place = session.state.size, int(session.state.agent[0])
         example = {
