@@ -25,8 +25,8 @@ def seeded(seed: int, **changes: Any) -> Run:
     return Run(dataclasses.replace(FAST, seed=seed, **changes), sessions=20, of_each_type=10)
 
 
-def test_the_grid_is_the_papers_and_a_second_seed_where_most_is_held_out() -> None:
-    assert len(GRID) == 6 * 4 + 3 * 2 * len(HOLDOUTS) + 2
+def test_the_grid_is_the_papers_and_more_seeds_where_most_is_held_out() -> None:
+    assert len(GRID) == 6 * 4 + 3 * 2 * len(HOLDOUTS) + 2 * 3
     assert len({run.name for run in GRID}) == len({run.key for run in GRID}) == len(GRID)
     assert [run.name for run in chosen(["ours-zs2-*-0", "san-normal-0"])] == [
         "san-normal-0",
