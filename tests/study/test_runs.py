@@ -4,6 +4,8 @@ import dataclasses
 import json
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,24 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
     assert on_this_machine(runs, str(out), str(work), workers=2, threads=1, told=told.append) == [runs[1]]
     assert sorted(path.name for path in out.iterdir()) == sorted((runs[0].file, runs[2].file))
     assert "ours-normal-1: failed" in told
+
+
+@pytest.mark.slow
+def test_a_study_that_is_stopped_saves_and_says_so(tmp_path: Path) -> None:
+    main = "from groundling.cli import main; main()"
+    where = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
+    arguments = [sys.executable, "-c", main, "study", "run", "--only", "ours-normal-0", *where]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as study:
+        for _ in range(1200):
+            if list(tmp_path.glob("work/*/metrics.jsonl")):
+                break
+            time.sleep(0.1)
+        study.send_signal(signal.SIGTERM)
+        said, _ = study.communicate(timeout=120)
+    assert study.returncode == 130
+    assert "Saved; the same command goes on." in said
+    assert "Traceback" not in said
+    assert list(tmp_path.glob("work/*/state.safetensors"))
 
 
 @pytest.mark.slow
