@@ -45,7 +45,7 @@ def main(out: Path) -> None:
         page.screenshot(path=out / "page-narrow.png")
 
     with Site("normal", "--compare", "san") as site, chromium() as browser:
-        page = open_at(browser, site, 1280, 1230)
+        page = open_at(browser, site, 1280, 1330)
         say(page, "Could you please go to the north of the giraffe?")
         for pane, verdict in (("normal", "Right"), ("san", "Wrong")):
             expect(page.get_by_role("region", name=pane).locator(".verdict")).to_contain_text(verdict, timeout=60_000)
