@@ -6,7 +6,7 @@ from pathlib import Path
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
-ORDER = ["errors", "files", "kernel", "world", "teacher", "env", "agent", "learn", "study", "page", "cli"]
+ORDER = ["errors", "files", "kernel", "world", "teacher", "env", "agent", "learn", "study", "page", "cli", "__main__"]
 
 
 def imports(path: Path) -> set[str]:

@@ -36,8 +36,7 @@ class Site:
 
     def start(self) -> None:
         """On a free port at first, then on the same one."""
-        main = "from groundling.cli import main; main()"
-        arguments = [sys.executable, "-c", main, "play", *self.arguments, "--port", self.port, "--no-browser"]
+        arguments = [sys.executable, "-m", "groundling", "play", *self.arguments, "--port", self.port, "--no-browser"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None

@@ -116,9 +116,8 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_study_that_is_stopped_saves_and_says_so(tmp_path: Path) -> None:
-    main = "from groundling.cli import main; main()"
     where = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
-    arguments = [sys.executable, "-c", main, "study", "run", "--only", "ours-normal-0", *where]
+    arguments = [sys.executable, "-m", "groundling", "study", "run", "--only", "ours-normal-0", *where]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as study:
         for _ in range(1200):
             if list(tmp_path.glob("work/*/metrics.jsonl")):

@@ -22,8 +22,7 @@ STEPS_ALONE = 20
 @contextlib.contextmanager
 def serving(checkpoint: str) -> Iterator[str]:
     """The real server in a process of its own; gives its address."""
-    command = "from groundling.cli import main; main()"
-    arguments = [sys.executable, "-c", command, "play", checkpoint, "--port", "0", "--no-browser"]
+    arguments = [sys.executable, "-m", "groundling", "play", checkpoint, "--port", "0", "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
