@@ -16,11 +16,13 @@ import torch
 from safetensors.torch import load_file
 
 from groundling.agent import build
+from groundling.agent.model import Agent
 from groundling.errors import InputError, TrainingError
 from groundling.learn.config import PRESETS, PPOConfig, TrainConfig
 from groundling.learn.ppo import PPO
 from groundling.learn.questions import Questions
 from groundling.learn.shipped import find
+from groundling.learn.stage import Sums
 from groundling.learn.trainer import Trainer, read_state
 from tests.learn.tiny import AGENT, FAST, PAPER
 
@@ -214,6 +216,51 @@ def test_what_words_look_like_decays_and_nothing_else(stage: type[Questions] | t
         torch.testing.assert_close(parameter, before[name] * shrunk.get(name, 1.0), rtol=1e-6, atol=0.0, msg=name)
 
 
+def test_a_misheard_word_is_an_invented_one_and_is_seen_as_what_it_is() -> None:
+    learner = Questions(build(AGENT), replace(FAST, mishearing=0.25))
+    agent, chance = learner.model, np.random.default_rng(0)
+    assert isinstance(agent, Agent)
+    tokens = torch.from_numpy(chance.integers(0, AGENT.pad + 1, (300, 13)))
+    read: list[tuple[torch.Tensor, torch.Tensor, int]] = []
+    plain = agent.read(tokens)
+    with learner.mishearing(chance):
+        spy = agent.interpreter.rnn.register_forward_pre_hook(lambda _, heard: read.append(heard))
+        misheard = agent.interpreter(agent.words, tokens)
+        spy.remove()
+    ((table, taken, pad),) = read
+    invented = taken > pad
+    assert torch.equal(taken[~invented], tokens[~invented])
+    assert not (invented & (tokens == pad)).any()
+    assert 0.23 < invented.sum() / (tokens != pad).sum() < 0.27
+    assert torch.equal(taken[invented], torch.arange(pad + 1, len(table)))
+    known = agent.words.table.detach()
+    assert (table[pad + 1 :].mean(0) - known.mean(0)).abs().max() < 0.2
+    assert (table[pad + 1 :].std(0) / known.std(0) - 1).abs().max() < 0.2
+    assert torch.equal(misheard.tokens, tokens)
+    assert not torch.equal(misheard.gates, plain.gates)
+    assert torch.equal(agent.read(tokens).gates, plain.gates)  # it is over
+
+
+def test_no_word_learns_from_being_misheard() -> None:
+    learner = Questions(build(AGENT), replace(FAST, mishearing=1.0))
+    agent = learner.model
+    assert isinstance(agent, Agent)
+    with learner.mishearing(np.random.default_rng(0)):
+        agent.interpreter(agent.words, torch.tensor([[3, 1, 4], [1, 5, 9]])).gates.sum().backward()
+    assert agent.words.table.grad is not None
+    assert not agent.words.table.grad.any()
+
+
+@pytest.mark.parametrize("method", ["ours", "ca"])
+def test_who_acts_hears_right(method: str) -> None:
+    agent = build(replace(AGENT, method=method))
+    acted = [
+        PPO(agent, replace(FAST, agent=agent.config, mishearing=share)).act(np.random.default_rng(0), Sums())
+        for share in (0.0, 1.0)
+    ]
+    assert torch.equal(acted[0].log_prob, acted[1].log_prob)
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_survive_json(name: str) -> None:
     config = PRESETS[name]
@@ -231,6 +278,7 @@ def test_presets_survive_json(name: str) -> None:
         ({"ppo": PPOConfig(updates=1, gamma=2)}, r"ppo\.gamma 2: it is from 0 to 1"),
         ({"ppo": PPOConfig(updates=-1)}, r"ppo\.updates -1: it is 0 or more"),
         ({"word_decay": -0.5}, r"word_decay -0\.5: it is 0 or more"),
+        ({"mishearing": 1.5}, r"mishearing 1\.5: it is from 0 to 1"),
     ],
 )
 def test_bad_configs_are_refused(change: dict[str, object], message: str) -> None:

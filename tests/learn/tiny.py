@@ -12,6 +12,7 @@ FAST = TrainConfig(
     classes=6,
     questions=QuestionsConfig(updates=30, batch=8, curriculum=100, target=1.0),
     ppo=PPOConfig(updates=6, envs=8, steps=4, group=4, types=("nav_obj", "rec_obj2col")),
+    mishearing=0.1,
     evaluate_every=3,
     evaluate_sessions=20,
 )

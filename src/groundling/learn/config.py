@@ -147,6 +147,9 @@ class TrainConfig:
     start as random vectors; a reader that tells those it hears apart by this noise is at a loss with a new one."""
     reader_decay: float = 0.0
     """The same for the weights by which the interpreter's reader takes words in."""
+    mishearing: float = 0.0
+    """Share of the words that the interpreter takes for invented ones while it learns, but for the paper's learning. It
+    then reads a sentence by its build, not by the words it knows, and can do so with a word that it never heard."""
     evaluate_every: int = 10
     """Lines of the metrics between evaluations."""
     evaluate_sessions: int = 500
@@ -170,6 +173,8 @@ class TrainConfig:
         for name in ("word_decay", "reader_decay"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} {getattr(self, name)}: it is 0 or more")
+        if not 0 <= self.mishearing <= 1:
+            raise InputError(f"mishearing {self.mishearing}: it is from 0 to 1")
         for name, stage in self.stages.items():
             _check(name, {k: v for k, v in asdict(stage).items() if k != "types"})
         if self.ppo.envs % self.ppo.group:
@@ -269,6 +274,7 @@ PRESETS = {
         ppo=PPOConfig(updates=100),
         word_decay=0.5,
         reader_decay=1.0,
+        mishearing=0.1,
     ),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
@@ -281,6 +287,7 @@ PRESETS = {
         ppo=PPOConfig(updates=40),
         word_decay=0.5,
         reader_decay=1.0,
+        mishearing=0.1,
     ),
 }
 """`fast` is ours, `paper` the paper's, and `smoke` a small world for a first look."""

@@ -52,7 +52,8 @@ class PPO(Stage):
         for _ in range(self.settings.epochs):
             order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)
             for envs in order.split(self.settings.group):
-                self.learn_from(rollout, envs, sums)
+                with self.mishearing(chance):
+                    self.learn_from(rollout, envs, sums)
 
     @torch.no_grad()
     def act(self, chance: np.random.Generator, sums: Sums) -> Rollout:

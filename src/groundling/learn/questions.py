@@ -44,7 +44,7 @@ class Questions(Stage):
         self.scale_rates(min(1, (self.updates + 1) / settings.warm_up))
         frames = self.look()
         frames = frames.select(frames.answers >= 0)
-        with _gates(self.model) as gates:
+        with self.mishearing(chance), _gates(self.model) as gates:
             scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
         losses = {"answer_loss": answer_loss(scores, frames.answers)}
         if gates:

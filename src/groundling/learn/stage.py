@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from groundling.agent import Model
+from groundling.agent.language import Interpreter
 from groundling.errors import TrainingError
 from groundling.learn.config import TrainConfig
 from groundling.learn.worlds import Ended, Frames, Worlds
@@ -115,6 +117,32 @@ class Stage(ABC):
 
     def look(self) -> Frames:
         return self.worlds.look().to(self.device)
+
+    @contextmanager
+    def mishearing(self, chance: np.random.Generator) -> Iterator[None]:
+        """Meanwhile the interpreter, if there is one, takes some words for words that there are not.
+
+        An invented word is a random vector of the table's mean and deviation, so that none that is held out is ever
+        read. What is seen is not touched: the agent that takes `fox` for something else still looks for foxes.
+        """
+        share = self.config.mishearing
+
+        def mishear(_: nn.Module, heard: tuple[Tensor, Tensor, int]) -> tuple[Tensor, Tensor, int]:
+            table, tokens, pad = heard
+            missed = torch.from_numpy(chance.random(tokens.shape) < share).to(tokens.device) & (tokens != pad)
+            count, known = int(missed.sum()), table[:pad].detach()
+            noise = torch.from_numpy(chance.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
+            invented = known.mean(0) + known.std(0) * noise
+            numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
+            return torch.cat([table, invented]), tokens.masked_scatter(missed, numbers), pad
+
+        readers = [part.rnn for part in self.model.modules() if isinstance(part, Interpreter)] if share else []
+        hooks = [reader.register_forward_pre_hook(mishear) for reader in readers]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def descend(self, loss: Tensor) -> float:
         """Follow the gradient of a loss; its norm is returned."""
