@@ -1,7 +1,7 @@
 """Questions alone, on the frames of a random walk: the words come to mean something before anything is commanded."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import torch
@@ -73,9 +73,8 @@ def _gates(model: Model) -> Iterator[list[Tensor]]:
     def note(_: nn.Module, __: object, program: Program) -> None:
         read.append(program.gates)
 
-    hooks = [part.register_forward_hook(note) for part in model.modules() if isinstance(part, Interpreter)]
-    try:
+    with ExitStack() as hooks:
+        for part in model.modules():
+            if isinstance(part, Interpreter):
+                hooks.enter_context(part.register_forward_hook(note))
         yield read
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import torch
@@ -136,13 +136,11 @@ class Stage(ABC):
             numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
             return torch.cat([table, invented]), tokens.masked_scatter(missed, numbers), pad
 
-        readers = [part.rnn for part in self.model.modules() if isinstance(part, Interpreter)] if share else []
-        hooks = [reader.register_forward_pre_hook(mishear) for reader in readers]
-        try:
+        with ExitStack() as hooks:
+            for part in self.model.modules() if share else ():
+                if isinstance(part, Interpreter):
+                    hooks.enter_context(part.rnn.register_forward_pre_hook(mishear))
             yield
-        finally:
-            for hook in hooks:
-                hook.remove()
 
     def descend(self, loss: Tensor) -> float:
         """Follow the gradient of a loss; its norm is returned."""
