@@ -251,14 +251,24 @@ def test_no_word_learns_from_being_misheard() -> None:
     assert not agent.words.table.grad.any()
 
 
-@pytest.mark.parametrize("method", ["ours", "ca"])
-def test_who_acts_hears_right(method: str) -> None:
-    agent = build(replace(AGENT, method=method))
+def test_who_acts_hears_right() -> None:
+    agent = build(AGENT)
     acted = [
-        PPO(agent, replace(FAST, agent=agent.config, mishearing=share)).act(np.random.default_rng(0), Sums())
+        PPO(agent, replace(FAST, mishearing=share)).act(np.random.default_rng(0), Sums()).log_prob
         for share in (0.0, 1.0)
     ]
-    assert torch.equal(acted[0].log_prob, acted[1].log_prob)
+    assert torch.equal(*acted)
+
+
+@pytest.mark.parametrize(("method", "same"), [("ours", False), ("ca", True), ("san", True), ("vl", True), ("ce", True)])
+def test_only_an_interpreter_mishears(method: str, same: bool) -> None:
+    config = replace(FAST, agent=replace(AGENT, method=method))
+    losses = []
+    for share in (0.0, 1.0):
+        torch.manual_seed(0)
+        learner = Questions(build(config.agent), replace(config, mishearing=share))
+        losses.append(learner.update().total["answer_loss"])
+    assert (losses[0] == losses[1]) == same
 
 
 @pytest.mark.parametrize("name", PRESETS)
