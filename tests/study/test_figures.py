@@ -9,6 +9,7 @@ import pytest
 
 from groundling.study import tables
 from groundling.study.figures import draw_all
+from groundling.study.grid import GRID
 from groundling.study.store import Store
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -52,6 +53,12 @@ def test_no_run_heard_what_it_is_tested_on(results: list[tables.Result]) -> None
     for result in results:
         assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0, result["name"]
         assert result["greedy"]["as_triggered"]["success"]["n"] == 5000
+
+
+def test_results_are_those_of_the_grid(results: list[tables.Result]) -> None:
+    """A change of the recipe makes other runs, and what was measured before is no result of theirs."""
+    keys = {run.name: run.key for run in GRID}
+    assert [result["name"] for result in results if result["key"] != keys[result["name"]]] == []
 
 
 def test_masks_have_three_topics() -> None:
