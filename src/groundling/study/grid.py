@@ -12,7 +12,7 @@ from groundling.study.tables import METHODS
 
 HOLDOUTS = (12.5, 20.0, 50.0, 66.7, 90.0)
 UPDATES = {
-    # SAN never reaches the accuracy that ends the first stage, and is level after 700 updates; ours needs 750.
+    # SAN never reaches the accuracy that ends the first stage, and is level after 700 updates; ours needs 850.
     "ca": (1000, 100),
     "san": (1000, 100),
     # Their CNN looks at whole pictures, which takes ten times as long: a third of the rounds are an hour's work.
@@ -63,7 +63,7 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
         agent=replace(fast.agent, method=method),
         questions=replace(fast.questions, updates=first),
         ppo=replace(fast.ppo, updates=second),
-        # A misheard word is lost to the others, and NAVA, which has only rewards to learn words from, learns none then.
+        # A misheard word is lost to the others, and NAVA, which has rewards alone to learn words from, learns none then.
         mishearing=fast.mishearing if method == "ours" else 0.0,
         split=split,
         holdout=holdout,
