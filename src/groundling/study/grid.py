@@ -63,7 +63,7 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
         agent=replace(fast.agent, method=method),
         questions=replace(fast.questions, updates=first),
         ppo=replace(fast.ppo, updates=second),
-        # A misheard word is lost to the others, and NAVA, which has rewards alone to learn words from, learns none then.
+        # To the others a misheard word is lost; NAVA, which has rewards alone to learn words from, learns none then.
         mishearing=fast.mishearing if method == "ours" else 0.0,
         split=split,
         holdout=holdout,
