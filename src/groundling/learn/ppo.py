@@ -49,10 +49,10 @@ class PPO(Stage):
     def learn(self, chance: np.random.Generator, sums: Sums) -> None:
         self.scale_rates(1 - self.progress)
         rollout = self.act(chance, sums)
-        for _ in range(self.settings.epochs):
-            order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)
-            for envs in order.split(self.settings.group):
-                with self.mishearing(chance):
+        with self.mishearing(chance):
+            for _ in range(self.settings.epochs):
+                order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)
+                for envs in order.split(self.settings.group):
                     self.learn_from(rollout, envs, sums)
 
     @torch.no_grad()
