@@ -13,14 +13,14 @@ from torch import Tensor, nn
 
 from groundling.agent import MODELS, AgentConfig, View, build
 from groundling.agent.baselines import SentenceReader
-from groundling.agent.model import GroundedModel
+from groundling.agent.model import AttentionModel
 from groundling.agent.perception import Cube
-from groundling.teacher.session import Lessons, Teacher
-from groundling.world.view import view_cells
+from groundling.teacher.teacher import Lessons, Teacher
+from groundling.world.rendering import view_cells
 
 
-class OneLook(GroundedModel):
-    attends_with = "one vector made of the whole sentence"
+class OneLook(AttentionModel):
+    attention_mechanism = "one vector made of the whole sentence"
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
@@ -41,16 +41,16 @@ def main(updates: int = 500) -> float:
     teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2col", "rec_obj2col")))
     pictures = torch.from_numpy(teacher.catalog.pictures[12])
     model = build(AgentConfig(method="one_look", init="he"))
-    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     right = []
     for update in range(updates):
-        session = teacher.begin(0, np.arange(update * 128, (update + 1) * 128))
-        view = View.of_cells(torch.from_numpy(view_cells(session.state)), pictures)
-        scores = model.answer(model.perceive(view), torch.from_numpy(session.question.tokens).long())
-        answers = torch.from_numpy(session.question.answer).long()
-        optimiser.zero_grad()
+        episode = teacher.begin(0, np.arange(update * 128, (update + 1) * 128))
+        view = View.of_cells(torch.from_numpy(view_cells(episode.state)), pictures)
+        scores = model.answer(model.perceive(view), torch.from_numpy(episode.question.tokens).long())
+        answers = torch.from_numpy(episode.question.answer).long()
+        optimizer.zero_grad()
         F.cross_entropy(scores, answers).backward()
-        optimiser.step()
+        optimizer.step()
         right.append((scores.argmax(1) == answers).float().mean().item())
     return float(np.mean(right[-50:]))
 

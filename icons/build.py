@@ -62,8 +62,8 @@ def picture(sheets: dict[int, Pixels], names: list[str]) -> Image.Image:
     rows = -(-len(cells) // columns)
     image = Image.new("RGB", (columns * width, rows * height), "white")
     draw = ImageDraw.Draw(image)
-    for place, cell in enumerate((*cells[2:], *cells[:2])):
-        x, y = place % columns * width, place // columns * height
+    for position, cell in enumerate((*cells[2:], *cells[:2])):
+        x, y = position % columns * width, position // columns * height
         image.paste(Image.fromarray(sheets[PERSON_PIXELS][cell]), (x + 8, y))
         image.paste(Image.fromarray(sheets[CELL_PIXELS][cell]), (x + width // 2 - 6, y + PERSON_PIXELS + 2))
         draw.text((x + width // 2, y + PERSON_PIXELS + CELL_PIXELS + 3), names[cell], "black", anchor="mt", font_size=9)

@@ -1,4 +1,4 @@
-"""What several tests need: the shipped catalogue, the grammar, and splits by name."""
+"""What several tests need: the shipped catalog, the grammar, and splits by name."""
 
 import os
 

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import groundling  # noqa: F401 - registers the envs
 from groundling.errors import InputError
-from groundling.world.oracle import best_actions
+from groundling.world.shortest_path import best_actions
 from tests.world.test_catalog import write_icons
 
 IDS = ["groundling/Nav-v0", "groundling/NavQA-v0"]
@@ -82,7 +82,7 @@ def test_disabled_autoreset() -> None:
     with pytest.raises(gym.error.ResetNeeded):
         env.step(np.zeros(3, np.int64))
     _, info = env.reset(options={"reset_mask": over})
-    assert info["session"].tolist() == over.astype(int).tolist()
+    assert info["episode"].tolist() == over.astype(int).tolist()
     env.step(np.zeros(3, np.int64))
 
 
@@ -91,30 +91,30 @@ def test_true_answers() -> None:
     env = gym.make("groundling/NavQA-v0", answer_reward=0.25, observation="cells")
     rewards: dict[str, Any] = {}
     for given in ("right", "wrong"):
-        _, info = env.reset(seed=4, options={"session": 2})
+        _, info = env.reset(seed=4, options={"episode": 2})
         assert info["question"]
         token = info["answer_token"] if given == "right" else (info["answer_token"] + 1) % 185
         _, rewards[given], _, _, after = env.step(np.array([0, token]))
         assert after["correct"] == (given == "right")
     assert rewards["right"] == pytest.approx(rewards["wrong"] + 0.25)
     silent = gym.make("groundling/NavQA-v0", observation="cells", objects=(1, 1))
-    for session in range(200):
-        _, info = silent.reset(seed=0, options={"session": session})
+    for episode in range(200):
+        _, info = silent.reset(seed=0, options={"episode": episode})
         if not info["question"]:
             assert (info["answer"], info["answer_token"]) == ("", -1)
             assert "correct" not in silent.step(np.array([0, 0]))[4]
             return
-    pytest.fail("every session began with a question")
+    pytest.fail("every episode began with a question")
 
 
 def test_reset_continues_and_session_can_be_chosen() -> None:
     env = gym.make("groundling/Nav-v0", observation="cells")
     first, _ = env.reset(seed=5)
     second, info = env.reset()
-    assert info["session"] == 1
+    assert info["episode"] == 1
     assert_same(env.reset(seed=5)[0], first)
-    assert_same(env.reset(options={"session": 1})[0], second)
-    assert env.reset()[1]["session"] == 2
+    assert_same(env.reset(options={"episode": 1})[0], second)
+    assert env.reset()[1]["episode"] == 2
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -178,7 +178,7 @@ def test_users_icons(tmp_path: Path) -> None:
     write_icons(tmp_path)
     env = gym.make("groundling/NavQA-v0", icons=tmp_path, objects=(1, 3))
     assert env.action_space == gym.spaces.MultiDiscrete([4, 186])  # the paper's words and `unicorn`
-    said = " ".join(env.reset(seed=0, options={"session": k})[1]["command"].lower() for k in range(40))
+    said = " ".join(env.reset(seed=0, options={"episode": k})[1]["command"].lower() for k in range(40))
     assert "unicorn" in said
 
 
@@ -216,7 +216,7 @@ def test_the_oracle_solves_the_env() -> None:
         _, info = env.reset(seed=seed)
         total, steps, terminated = 0.0, 0, False
         while not terminated:
-            action = best_actions(env.unwrapped.batch.session.state)[0][0]  # type: ignore[attr-defined]
+            action = best_actions(env.unwrapped.batch.episode.state)[0][0]  # type: ignore[attr-defined]
             _, reward, terminated, truncated, _ = env.step(int(action))
             total, steps = total + float(reward), steps + 1
             assert not truncated

@@ -20,11 +20,11 @@ for _name in ("Nav", "NavQA"):
 def __getattr__(name: str) -> Any:
     """`groundling.teach` and `groundling.load`, which need torch, come with their first use."""
     if name == "teach":
-        from groundling.learn.teach import teach
+        from groundling.learn.few_shot import teach
 
         return teach
     if name == "load":
-        from groundling.learn.shipped import find
+        from groundling.learn.trained_agent import load_agent
 
-        return find
+        return load_agent
     raise AttributeError(f"module 'groundling' has no attribute {name!r}")

@@ -1,6 +1,6 @@
-"""The Gymnasium environments `groundling/Nav-v0` and `groundling/NavQA-v0`, single and vectorised.
+"""The Gymnasium environments `groundling/Nav-v0` and `groundling/NavQA-v0`, single and vectorized.
 
-Env i of a vector reset with seed s plays sessions 0, 1, 2, ... of seed s + i, as the single env reset with seed s + i
+Env i of a vector reset with seed s plays episodes 0, 1, 2, ... of seed s + i, as the single env reset with seed s + i
 does: the two agree step for step.
 """
 
@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError, nearest
 from groundling.teacher.grammar import MAX_WORDS
-from groundling.teacher.session import Lessons, Session, Teacher
 from groundling.teacher.splits import KINDS, Split
+from groundling.teacher.teacher import EpisodeBatch, Lessons, Teacher
 from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS, Catalog
-from groundling.world.oracle import best_actions
+from groundling.world.rendering import ansi, draw, map_cells, view_cells
+from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS, Bools
-from groundling.world.view import ansi, draw, map_cells, view_cells
 
 Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Options(Lessons):
+class EnvOptions(Lessons):
     """The keyword arguments of `gymnasium.make`, beside those of Lessons."""
 
     split: str | Path | Split = "normal"
@@ -78,7 +78,7 @@ class Options(Lessons):
 
 
 class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
-    """Sessions in which the teacher commands; with `questions`, it also asks."""
+    """Episodes in which the teacher commands; with `questions`, it also asks."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's own form
         "render_modes": ["rgb_array", "ansi"],
@@ -96,15 +96,15 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError(f"render_mode {render_mode!r}: it is rgb_array, ansi or None")
-        self.options = Options.of(options)
+        self.options = EnvOptions.of(options)
         self.teacher = self.options.teacher()
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}
         self._seed = np.random.default_rng().integers(0, 1 << 62, num_envs)
         self._index = np.full(num_envs, -1)
-        """Which session of its seed each env is in; -1 before the first reset."""
-        self._session: Session | None = None
+        """Which episode of its seed each env is in; -1 before the first reset."""
+        self._session: EpisodeBatch | None = None
         self._over = np.zeros(num_envs, np.bool_)
         self._shortest = np.zeros(num_envs, np.int64)
 
@@ -130,9 +130,9 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Begin new sessions. Without a seed, the next ones of the seed in use, or of a random one at first.
+        """Begin new episodes. Without a seed, the next ones of the seed in use, or of a random one at first.
 
-        `options["session"]` begins with the session of that index, `options["reset_mask"]` resets some envs only.
+        `options["episode"]` begins with the episode of that index, `options["reset_mask"]` resets some envs only.
         """
         options = options or {}
         which = np.asarray(options.get("reset_mask", np.ones(self.num_envs, np.bool_)))
@@ -145,34 +145,34 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         for i, given in enumerate(seeds or ()):
             if given is not None:
                 new_seed[i], new_index[i] = _natural("seed", given), 0
-        if "session" in options:
-            new_index[:] = _natural("session", options["session"])
+        if "episode" in options:
+            new_index[:] = _natural("episode", options["episode"])
         self._seed, self._index = np.where(which, new_seed, self._seed), np.where(which, new_index, self._index)
         self._begin(which)
         return self._observe(), self._info()
 
     def _begin(self, which: Bools) -> None:
-        """Begin the sessions that `_seed` and `_index` say, in some of the envs."""
+        """Begin the episodes that `_seed` and `_index` say, in some of the envs."""
         if self._session is None:
             self._session, which = self.teacher.begin(self._seed, self._index), np.ones(self.num_envs, np.bool_)
         else:
-            self._session = self.teacher.renew(replace(self._session, seed=self._seed.copy()), which, self._index)
+            self._session = self.teacher.reset(replace(self._session, seed=self._seed.copy()), which, self._index)
         self._over = self._over & ~which
         self._shortest = np.where(which, best_actions(self._session.state)[1], self._shortest)
 
     @property
-    def session(self) -> Session:
-        """The sessions as they stand."""
+    def episode(self) -> EpisodeBatch:
+        """The episodes as they stand."""
         if self._session is None:
             raise gym.error.ResetNeeded("call reset before the first step")
         return self._session
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
-        """Act, be judged, hear a question, look. Envs whose session ended begin a new one as `autoreset_mode` says."""
-        before, over = self.session, self._over
+        """Act, be judged, hear a question, look. Envs whose episode ended begin a new one as `autoreset_mode` says."""
+        before, over = self.episode, self._over
         mode = self.metadata["autoreset_mode"]
         if mode == AutoresetMode.DISABLED and over.any():
-            raise gym.error.ResetNeeded(f"env {np.flatnonzero(over)[0]}: its session is over, reset it first")
+            raise gym.error.ResetNeeded(f"env {np.flatnonzero(over)[0]}: its episode is over, reset it first")
         chosen = np.asarray(actions, np.int64)
         if not self.action_space.contains(chosen):
             raise InputError(f"actions {actions!r}: they are not in {self.action_space}")
@@ -185,26 +185,26 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             rewards = rewards + self.options.answer_reward * correct
 
         final: Info = {}
-        if mode == AutoresetMode.NEXT_STEP:  # an env whose session was over has only begun the next one
+        if mode == AutoresetMode.NEXT_STEP:  # an env whose episode was over has only begun the next one
             rewards, terminated, truncated = rewards * ~over, terminated & ~over, truncated & ~over
-            self._renew(over)
+            self._auto_reset(over)
             self._over = terminated | truncated
         elif mode == AutoresetMode.DISABLED:
             self._over = terminated | truncated
         elif (ended := terminated | truncated).any():
             final = self._final(ended, correct, asked)
             asked = asked & ~ended
-            self._renew(ended)
+            self._auto_reset(ended)
         info = self._info() | _masked({"correct": correct}, asked) | final
         return self._observe(), rewards, terminated, truncated, info
 
-    def _renew(self, which: Bools) -> None:
+    def _auto_reset(self, which: Bools) -> None:
         if which.any():
             self._index = self._index + which
             self._begin(which)
 
     def _final(self, ended: Bools, correct: Bools, asked: Bools) -> Info:
-        """What Gymnasium wants to know of sessions that end and are renewed in the same step."""
+        """What Gymnasium wants to know of episodes that end and are renewed in the same step."""
         observation = self._observe()
         final_obs = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended):
@@ -213,25 +213,25 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         return {"final_obs": final_obs, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _observe(self) -> Observation:
-        session = self.session
-        cells = view_cells(session.state)
+        episode = self.episode
+        cells = view_cells(episode.state)
         pixels = self.options.observation == "pixels"
         view = {"image": draw(cells, self.teacher.catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
-        said = {"command": session.command} | ({"question": session.question} if self.questions else {})
-        return {**view, **{name: speech.tokens.astype(np.int64) for name, speech in said.items()}}
+        said = {"command": episode.command} | ({"question": episode.question} if self.questions else {})
+        return {**view, **{name: sentences.tokens.astype(np.int64) for name, sentences in said.items()}}
 
     def _info(self, which: Bools | None = None) -> Info:
-        """Of each env: its session, the shortest way from its start, the texts and, with questions, the true answer."""
-        session = self.session
-        info: Info = {"session": session.index.copy(), "shortest_path": self._shortest.copy()}
+        """Of each env: its episode, the shortest way from its start, the texts and, with questions, the true answer."""
+        episode = self.episode
+        info: Info = {"episode": episode.index.copy(), "shortest_path": self._shortest.copy()}
         if self.questions:
-            info["answer_token"] = session.question.answer.astype(np.int64)
+            info["answer_token"] = episode.question.answer.astype(np.int64)
         if self.options.texts:
-            info["command"] = self._texts(session.command.tokens)
+            info["command"] = self._texts(episode.command.tokens)
         if self.options.texts and self.questions:
-            info["question"] = self._texts(session.question.tokens)
+            info["question"] = self._texts(episode.question.tokens)
             words = (*self.teacher.lexicon.words, "")  # -1, no question, is the last of these
-            info["answer"] = _objects([words[k] for k in session.question.answer.tolist()])
+            info["answer"] = _objects([words[k] for k in episode.question.answer.tolist()])
         return _masked(info, np.ones(self.num_envs, np.bool_) if which is None else which)
 
     def _texts(self, tokens: NDArray[np.int16]) -> NDArray[np.object_]:
@@ -239,37 +239,37 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
     def render(self) -> tuple[Any, ...] | None:
         """Each env's map from above: pixels, or text with what the teacher says."""
-        state = self.session.state
+        state = self.episode.state
         if self.render_mode == "rgb_array":
             return tuple(draw(map_cells(state), self.teacher.catalog.pictures[PERSON_PIXELS]))
         if self.render_mode == "ansi":
             maps = ansi(state, self.teacher.catalog)
-            said = [self._texts(self.session.command.tokens)]
+            said = [self._texts(self.episode.command.tokens)]
             if self.questions:
-                said.append(self._texts(self.session.question.tokens))
+                said.append(self._texts(self.episode.question.tokens))
             return tuple("\n".join(filter(None, lines)) for lines in zip(maps, *said, strict=True))
         return None
 
     def save_state(self) -> dict[str, NDArray[Any]]:
         """A snapshot as named arrays: `numpy.savez(path, **env.save_state())` writes a file."""
         own = {"over": self._over, "shortest": self._shortest, "next_seed": self._seed, "next_index": self._index}
-        return {**self.session.arrays(), **{name: array.copy() for name, array in own.items()}}
+        return {**self.episode.arrays(), **{name: array.copy() for name, array in own.items()}}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from a snapshot of an env with the same options."""
-        session = Session.of(arrays)
-        if len(session.index) != self.num_envs or session.state.size != self.options.size:
+        episode = EpisodeBatch.of(arrays)
+        if len(episode.index) != self.num_envs or episode.state.size != self.options.size:
             raise InputError(
-                f"snapshot of {len(session.index)} maps of size {session.state.size}: this env has {self.num_envs} of "
+                f"snapshot of {len(episode.index)} maps of size {episode.state.size}: this env has {self.num_envs} of "
                 f"size {self.options.size}"
             )
-        self._session = session
+        self._session = episode
         self._over, self._shortest = arrays["over"].copy(), arrays["shortest"].copy()
         self._seed, self._index = arrays["next_seed"].copy(), arrays["next_index"].copy()
 
 
 class NavQAVectorEnv(NavVectorEnv):
-    """Sessions in which the teacher commands and asks; an action is a move and the number of the word answered."""
+    """Episodes in which the teacher commands and asks; an action is a move and the number of the word answered."""
 
     questions = True
 
@@ -289,7 +289,7 @@ class NavEnv(gym.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin the next session; with a seed, its first; with `options={"session": k}`, that one."""
+        """Begin the next episode; with a seed, its first; with `options={"episode": k}`, that one."""
         super().reset(seed=None if seed is None else _natural("seed", seed))
         return self._first(*self.batch.reset(seed=seed, options=options))
 

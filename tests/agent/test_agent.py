@@ -12,17 +12,17 @@ from torch import Tensor
 
 from groundling.agent import MODELS, AgentConfig, View, build
 from groundling.agent.baselines import ContextualAttention, StackedAttentionNet
-from groundling.agent.export import export_onnx
-from groundling.agent.grounding import Program, centre, ground, sharpen, transform
+from groundling.agent.grounding import Program, center, ground, sharpen, transform
 from groundling.agent.language import Gate, RecurrentReader
 from groundling.agent.model import Agent
+from groundling.agent.onnx_export import export_onnx
 from groundling.agent.perception import Cube
-from groundling.agent.plain import PlainAgent
+from groundling.agent.reference import ReferenceModel
 from groundling.agent.view import distinct_rows
 from groundling.errors import InputError
-from groundling.teacher.session import Teacher
+from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import CELL_PIXELS
-from groundling.world.view import draw, view_cells
+from groundling.world.rendering import draw, view_cells
 
 PAD = 185
 OURS = {"temperature": 5.0, "detect": "words", "sharpness": 2.0, "gate": 5.0}
@@ -32,7 +32,7 @@ def agent(**changes: object) -> Agent:
     torch.manual_seed(0)
     model = build(AgentConfig.of({"init": "he", **changes}))
     assert isinstance(model, Agent)
-    torch.nn.init.normal_(model.perception.places)  # it starts at zero, where much could hide
+    torch.nn.init.normal_(model.perception.positions)  # it starts at zero, where much could hide
     return model
 
 
@@ -51,9 +51,9 @@ def noise(batch: int) -> Tensor:
 def real_sessions(batch: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Images, their cells, the table of cells, commands and questions."""
     teacher = Teacher()
-    session = teacher.begin(0, np.arange(batch))
-    cells, pictures = view_cells(session.state), teacher.catalog.pictures[CELL_PIXELS]
-    said = (torch.from_numpy(speech.tokens).long() for speech in (session.command, session.question))
+    episode = teacher.begin(0, np.arange(batch))
+    cells, pictures = view_cells(episode.state), teacher.catalog.pictures[CELL_PIXELS]
+    said = (torch.from_numpy(sentences.tokens).long() for sentences in (episode.command, episode.question))
     images = torch.from_numpy(draw(cells, pictures))
     return images, torch.from_numpy(cells), torch.from_numpy(pictures), *said  # type: ignore[return-value]
 
@@ -83,19 +83,19 @@ def double() -> Iterator[None]:
 @pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
 @pytest.mark.parametrize("options", [{}, OURS], ids=["paper", "ours"])
-@pytest.mark.parametrize("pictures", ["noise", "sessions"])
+@pytest.mark.parametrize("pictures", ["noise", "episodes"])
 def test_equals_the_plain_twin(planner: str, options: dict[str, object], pictures: str) -> None:
     """Features, attention, answers, action logits, values and all gradients."""
-    zero = 240.0 if pictures == "sessions" else 0.0
+    zero = 240.0 if pictures == "episodes" else 0.0
     model = agent(planner=planner, pixel_zero=zero, pixel_unit=64.0, **options)
-    plain = PlainAgent(model)
+    plain = ReferenceModel(model)
     images = noise(6) if pictures == "noise" else real_sessions(6)[0]
     commands, questions = sentences(6, 1), sentences(6, 2)
     questions[2] = PAD
     view = View.of_images(images)
 
     cube, h = model.perceive(view), plain.cube(images)
-    assert_close(torch.cat([cube.features[cube.cells], cube.places.expand(6, -1, -1)], 2), h, "features")
+    assert_close(torch.cat([cube.features[cube.cells], cube.positions.expand(6, -1, -1)], 2), h, "features")
     x_loc, x_feat = model.attend(cube, commands)
     plain_x_loc, plain_x_feat = plain.attend(h, commands)
     assert_close(x_loc, plain_x_loc, "x_loc")
@@ -185,7 +185,7 @@ def test_gates_at_zero_leave_the_map_one_hot() -> None:
 
 def test_the_centre_is_the_identity_of_the_transform() -> None:
     maps = torch.rand(3, 49)
-    y0 = centre(3, maps)
+    y0 = center(3, maps)
     assert y0.sum() == 3
     assert y0[0, 24] == 1
     torch.testing.assert_close(transform(maps, y0), maps, atol=1e-6, rtol=1e-5)
@@ -196,7 +196,7 @@ def test_northwest_of_moves_the_mass_one_cell_up_and_left() -> None:
     there = torch.zeros(1, 7, 7)
     there[0, 4, 5] = 1  # an object
     northwest = torch.zeros(1, 7, 7)
-    northwest[0, 2, 2] = 1  # up and left of the centre (3, 3)
+    northwest[0, 2, 2] = 1  # up and left of the center (3, 3)
     moved = transform(northwest.reshape(1, 49), there.reshape(1, 49)).reshape(7, 7)
     expected = torch.zeros(7, 7)
     expected[3, 4] = 1
@@ -230,7 +230,7 @@ def test_scores_are_linear_in_u() -> None:
 def test_other_attention_is_as_if_made_of_the_whole_cube() -> None:
     """CA and SAN, written as their papers have them: on h of every place of every picture."""
     cube = Cube(torch.rand(20, 256), torch.rand(169, 256), torch.randint(0, 20, (4, 169)))
-    h = torch.cat([cube.features[cube.cells], cube.places.expand(4, -1, -1)], dim=2)
+    h = torch.cat([cube.features[cube.cells], cube.positions.expand(4, -1, -1)], dim=2)
 
     ca = build(AgentConfig(method="ca", init="he"))
     assert isinstance(ca, ContextualAttention)
@@ -294,7 +294,7 @@ def test_the_papers_initialisation() -> None:
     torch.manual_seed(0)
     model = build(AgentConfig())
     assert isinstance(model, Agent)
-    assert not model.perception.places.any()
+    assert not model.perception.positions.any()
     assert model.words.table.std().item() == pytest.approx(1, rel=0.02)
     layer = model.perception.cnn[2]
     weights = torch.cat([p.flatten() for p in layer.parameters()])
@@ -305,7 +305,7 @@ def test_the_papers_initialisation() -> None:
 def test_explain(planner: str) -> None:
     model = agent(planner=planner)
     image, sentence = noise(1)[0].numpy(), [5, 120, 9, 184, PAD, PAD]
-    insides = model.explain(image, sentence)
+    intermediates = model.explain(image, sentence)
     shapes = {
         "word_attention": (3, 4),
         "attended_words": (3, 512),
@@ -321,10 +321,10 @@ def test_explain(planner: str) -> None:
     }
     if planner == "value_iteration":
         shapes["value_map"] = (169,)
-    assert {name: array.shape for name, array in insides.items()} == shapes
-    np.testing.assert_allclose(insides["word_attention"].sum(1), 1, rtol=1e-5)
-    np.testing.assert_allclose(insides["x_loc_steps"][-1], insides["x_loc"])
-    np.testing.assert_allclose(insides["action_probabilities"].sum(), 1, rtol=1e-5)
+    assert {name: array.shape for name, array in intermediates.items()} == shapes
+    np.testing.assert_allclose(intermediates["word_attention"].sum(1), 1, rtol=1e-5)
+    np.testing.assert_allclose(intermediates["x_loc_steps"][-1], intermediates["x_loc"])
+    np.testing.assert_allclose(intermediates["action_probabilities"].sum(), 1, rtol=1e-5)
     assert set(build(AgentConfig(method="vl")).explain(image, sentence)) == {
         "action_probabilities",
         "value",

@@ -90,7 +90,7 @@ def test_refusals(tmp_path: Path) -> None:
         ({"format": "groundling-agent-9"}, "", f"this version reads '{FORMAT}'"),
         ({"config": config | {"method": "telepathy"}}, "", "unknown method 'telepathy'"),
         ({"config": config | {"channels": 17}}, "", "has shape"),
-        ({"config": config | {"colour": 1}}, "", "unknown field 'colour'"),
+        ({"config": config | {"color": 1}}, "", "unknown field 'color'"),
         ({}, "words.table", "tensor 'words.table' has shape None"),
     ):
         save(path, a_checkpoint())

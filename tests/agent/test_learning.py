@@ -1,4 +1,4 @@
-"""A tiny world, 4 classes on a 3 x 3 map, is learnt by every model in seconds on one core."""
+"""A tiny world, 4 classes on a 3 x 3 map, is learned by every model in seconds on one core."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from groundling.agent import MODELS, AgentConfig, View, build
 from groundling.agent.baselines import WholeImageModel
 from groundling.teacher.grammar import SLOTS
 from groundling.teacher.lexicon import DIRECTIONS
-from groundling.teacher.session import Lessons, Teacher
+from groundling.teacher.teacher import Lessons, Teacher
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON, Catalog
-from groundling.world.oracle import best_actions
-from groundling.world.view import view_cells
+from groundling.world.rendering import view_cells
+from groundling.world.shortest_path import best_actions
 
 
 def few_classes(catalog: Catalog, n: int) -> Catalog:
-    """The first n classes of a catalogue."""
+    """The first n classes of a catalog."""
     icons = int(catalog.first_icon[n])
     return dataclasses.replace(
         catalog,
@@ -38,15 +38,15 @@ def lessons(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[Vie
     words = teacher.lexicon.numbers((*DIRECTIONS, "?"))
     table = torch.from_numpy(catalog.pictures[CELL_PIXELS])
     for start in range(0, 10**9, batch):
-        session = teacher.begin(0, np.arange(start, start + batch))
-        right = best_actions(session.state)[0]
-        sentences = session.command.tokens
+        episode = teacher.begin(0, np.arange(start, start + batch))
+        right = best_actions(episode.state)[0]
+        sentences = episode.command.tokens
         keep = np.ones(batch, np.bool_)
         if answering:
-            right = session.question.answer.astype(np.int64)  # the four classes are the first words
-            sentences = np.stack([words[session.question.slots[:, SLOTS.index("loc")]], words[[-1] * batch]], axis=1)
+            right = episode.question.answer.astype(np.int64)  # the four classes are the first words
+            sentences = np.stack([words[episode.question.slots[:, SLOTS.index("loc")]], words[[-1] * batch]], axis=1)
             keep = right != teacher.lexicon.number["nothing"]
-        view = View.of_cells(torch.from_numpy(view_cells(session.state)[keep]), table)
+        view = View.of_cells(torch.from_numpy(view_cells(episode.state)[keep]), table)
         yield view, torch.from_numpy(sentences[keep]).long(), torch.from_numpy(right[keep])
 
 
@@ -61,7 +61,7 @@ def test_tiny_task(catalog: Catalog, method: str) -> None:
     planner = "value_iteration" if alone else "mlp"
     config = AgentConfig(method, view=5, channels=32, units=32, init="he", temperature=5.0, planner=planner)
     model = build(config)
-    optimiser = torch.optim.Adam(model.parameters(), 3e-3 if alone else 1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3 if alone else 1e-3)
     recent = [0.0] * 10
     # Without attention, the loss over all 185 words drowns the picture: those models choose among the four names.
     whole = isinstance(model, WholeImageModel)
@@ -71,9 +71,9 @@ def test_tiny_task(catalog: Catalog, method: str) -> None:
         seen = model.perceive(view)
         scores = model.answer(seen, sentences) if model.answers else model.navigate(seen, sentences)[0]
         scores = scores[:, :4] if whole else scores
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         F.cross_entropy(scores, right).backward()
-        optimiser.step()
+        optimizer.step()
         recent = [*recent[1:], (scores.argmax(1) == right).float().mean().item()]
         if np.mean(recent) > 0.95:
             break

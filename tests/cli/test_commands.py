@@ -12,7 +12,7 @@ from PIL import Image
 from groundling.cli import main
 from groundling.cli.world import describe, oracle_actions
 from groundling.learn.config import PRESETS
-from groundling.teacher.session import Teacher
+from groundling.teacher.teacher import Teacher
 from tests.learn.tiny import FAST
 
 Capture = pytest.CaptureFixture[str]
@@ -56,17 +56,17 @@ def test_language_list(capsys: Capture) -> None:
 
 def test_world_show(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "map.png"
-    shown = json.loads(run(capsys, "world", "show", "--seed", "3", "--png", str(picture), "--json"))
+    quote = json.loads(run(capsys, "world", "show", "--seed", "3", "--png", str(picture), "--json"))
     assert Image.open(picture).size == (448, 448)
-    assert shown["command"] in run(capsys, "world", "show", "--seed", "3")
+    assert quote["command"] in run(capsys, "world", "show", "--seed", "3")
     # What is shown can be replayed, and the oracle's path does it.
     keys = ("objects", "walls", "agent", "target", "max_steps")
-    line = {**{key: shown[key] for key in keys}, "actions": shown["oracle"]}
+    line = {**{key: quote[key] for key in keys}, "actions": quote["oracle"]}
     (tmp_path / "s.jsonl").write_text(json.dumps(line))
     played = json.loads(run(capsys, "world", "replay", str(tmp_path / "s.jsonl"), "--json"))
     assert played["ended"] == "terminated"
-    assert played["positions"][-1] == shown["target"]
-    assert played["rewards"] == [-0.1] * (len(shown["oracle"]) - 1) + [0.9]
+    assert played["positions"][-1] == quote["target"]
+    assert played["rewards"] == [-0.1] * (len(quote["oracle"]) - 1) + [0.9]
 
 
 SESSION: dict[str, Any] = {
@@ -80,13 +80,13 @@ SESSION: dict[str, Any] = {
 
 
 def replay(capsys: Capture, tmp_path: Path, *lines: str) -> list[Any]:
-    path = tmp_path / "sessions.jsonl"
+    path = tmp_path / "episodes.jsonl"
     path.write_text("\n".join(lines))
     return [json.loads(line) for line in run(capsys, "world", "replay", str(path), "--json").splitlines()]
 
 
 def test_replay(capsys: Capture, tmp_path: Path) -> None:
-    """A session by hand: blocked by a wall and by the edge, over the apple (also blocked there), then the target."""
+    """A episode by hand: blocked by a wall and by the edge, over the apple (also blocked there), then the target."""
     short = {**SESSION, "max_steps": 2}
     going = {**SESSION, "actions": ["down"]}
     played = replay(capsys, tmp_path, json.dumps(SESSION), "", json.dumps(short), json.dumps(going))
@@ -110,7 +110,7 @@ def test_replay(capsys: Capture, tmp_path: Path) -> None:
         ({"walls": 5}, "'walls' is a list, not 5"),
         ({"objects": [{"name": "aple", "color": None, "at": [2, 2]}]}, "unknown object \"aple\", did you mean 'apple'"),
         ({"objects": [{"name": ["x"], "at": [2, 2]}]}, "unknown object"),
-        ({"objects": [{"name": "apple", "color": "pink", "at": [2, 2]}]}, 'unknown colour "pink"'),
+        ({"objects": [{"name": "apple", "color": "pink", "at": [2, 2]}]}, 'unknown color "pink"'),
         ({"objects": [{"name": "apple"}]}, "an object is"),
         ({"actions": ["jump"]}, 'unknown action "jump": it is one of left, right, up, down'),
         ({"max_steps": 0}, "max_steps 0"),
@@ -119,7 +119,7 @@ def test_replay(capsys: Capture, tmp_path: Path) -> None:
     ],
 )
 def test_replay_refuses(capsys: Capture, tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
-    path = tmp_path / "sessions.jsonl"
+    path = tmp_path / "episodes.jsonl"
     path.write_text(json.dumps(SESSION) + "\n" + json.dumps(SESSION | change) + "\n")
     message = refusal(capsys, "world", "replay", str(path))
     assert f"{path}, line 2: " in message
@@ -127,8 +127,8 @@ def test_replay_refuses(capsys: Capture, tmp_path: Path, change: dict[str, Any],
 
 
 def test_replay_refuses_what_is_no_session(capsys: Capture, tmp_path: Path) -> None:
-    path = tmp_path / "sessions.jsonl"
-    for line, complaint in (("{", "not JSON"), ("[1]", "a session is an object"), ("{}", "'objects' is missing")):
+    path = tmp_path / "episodes.jsonl"
+    for line, complaint in (("{", "not JSON"), ("[1]", "a episode is an object"), ("{}", "'objects' is missing")):
         path.write_text(line)
         assert f"line 1: {complaint}" in refusal(capsys, "world", "replay", str(path))
     path.write_text("[" * 100_000)
@@ -163,11 +163,11 @@ def test_demo(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     short = replace(smoke, questions=replace(smoke.questions, updates=20), ppo=replace(smoke.ppo, updates=2))
     monkeypatch.setitem(PRESETS, "short", short)
     out = tmp_path / "out"
-    told = run(capsys, "demo", "--out", str(out), "--preset", "short", "--sessions", "50")
+    told = run(capsys, "demo", "--out", str(out), "--preset", "short", "--episodes", "50")
     for kind in ("normal", "ZS1", "ZS2"):
         assert kind in told
         assert kind in (out / "table.md").read_text("utf-8")
-    with Image.open(out / "session.gif") as gif:
+    with Image.open(out / "episode.gif") as gif:
         assert getattr(gif, "n_frames", 1) > 1
     assert Image.open(out / "attention.png").width > 600
     assert Image.open(out / "learning.png").width > 600
@@ -187,20 +187,20 @@ def test_train_evaluate_and_prove(capsys: Capture, tmp_path: Path, monkeypatch: 
     )
     assert "preset 'slow': it is one of fast, paper, smoke" in refusal(capsys, "train", "slow")
 
-    report = json.loads(run(capsys, "evaluate", folder, "--sessions", "30", "--of-each-type", "10", "--json"))
+    report = json.loads(run(capsys, "evaluate", folder, "--episodes", "30", "--of-each-type", "10", "--json"))
     assert report["greedy"]["as_triggered"]["success"]["n"] == 30
     told = run(
-        capsys, "evaluate", folder, "--sessions", "30", "--of-each-type", "10", "--out", str(tmp_path / "r.json")
+        capsys, "evaluate", folder, "--episodes", "30", "--of-each-type", "10", "--out", str(tmp_path / "r.json")
     )
     assert "SPL" in told
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["greedy"] == report["greedy"]
-    assert "sessions 0: it is 1 or more" in refusal(capsys, "evaluate", folder, "--sessions", "0")
+    assert "episodes 0: it is 1 or more" in refusal(capsys, "evaluate", folder, "--episodes", "0")
     assert "no such file, and no such shipped weights" in refusal(capsys, "evaluate", "nowhere")
 
     assert json.loads(run(capsys, "leaks", folder, "--json"))["clean"]
     assert "there is no training run in it" in refusal(capsys, "leaks", str(tmp_path))
 
-    run(capsys, "ship", folder, str(tmp_path / "mine"), "--sessions", "20", "--of-each-type", "5")
+    run(capsys, "ship", folder, str(tmp_path / "mine"), "--episodes", "20", "--of-each-type", "5")
     card = json.loads((tmp_path / "mine.json").read_text("utf-8"))
     assert card["leaks"]["leaked"] == 0
     assert card["minutes"] > 0
@@ -212,7 +212,7 @@ def test_train_evaluate_and_prove(capsys: Capture, tmp_path: Path, monkeypatch: 
                 capsys,
                 "evaluate",
                 str(tmp_path / "mine.safetensors"),
-                "--sessions",
+                "--episodes",
                 "20",
                 "--of-each-type",
                 "5",
@@ -238,10 +238,10 @@ def test_bench_world(capsys: Capture) -> None:
 
 def test_description_is_the_session() -> None:
     teacher = Teacher()
-    session = teacher.begin(1, [4])
-    described = describe(teacher, session)
-    assert len(described["objects"]) == (session.state.objects >= 0).sum()
-    assert len(oracle_actions(teacher, session)) >= 1
+    episode = teacher.begin(1, [4])
+    described = describe(teacher, episode)
+    assert len(described["objects"]) == (episode.state.objects >= 0).sum()
+    assert len(oracle_actions(teacher, episode)) >= 1
 
 
 def test_models(capsys: Capture) -> None:
@@ -260,6 +260,6 @@ def test_bench_agent(capsys: Capture) -> None:
 
 
 def test_a_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else find(name))
+    load_agent = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else load_agent(name))
     assert "pip install 'groundling[agent]'" in refusal(capsys, "models")

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from groundling.learn.losses import advantages, answer_loss, attention_loss, entropy, ppo_loss
-from groundling.learn.ppo import arrivals
+from groundling.learn.ppo import hindsight_positions
 
 
 def column(*values: float) -> torch.Tensor:
@@ -19,7 +19,7 @@ def flags(*values: int) -> torch.Tensor:
 
 
 def test_advantages_by_hand() -> None:
-    """Two steps of one session that goes on: delta = r + 0.5 v' - v, and the trace halves twice."""
+    """Two steps of one episode that goes on: delta = r + 0.5 v' - v, and the trace halves twice."""
     result = advantages(column(1, 2), column(3, 4), column(4, 6), flags(0, 0), flags(0, 0), 0.5, 0.5)
     last = 2 + 0.5 * 6 - 4  # 1
     first = 1 + 0.5 * 4 - 3  # 0
@@ -27,7 +27,7 @@ def test_advantages_by_hand() -> None:
 
 
 def test_terminated_is_not_truncated() -> None:
-    """A session that reached its target has no future; one whose time was up has, and its value is bootstrapped."""
+    """A episode that reached its target has no future; one whose time was up has, and its value is bootstrapped."""
     terminated = advantages(column(1), column(0.5), column(8), flags(1), flags(1), 0.9, 0.95)
     truncated = advantages(column(1), column(0.5), column(8), flags(0), flags(1), 0.9, 0.95)
     torch.testing.assert_close(terminated, column(1 - 0.5))
@@ -78,11 +78,15 @@ def test_attention_loss() -> None:
 
 
 def test_arrivals_by_hand() -> None:
-    """On a map of 3 x 3, seen as 5 x 5 around the agent: right, right (the target), then a new session that goes on;
+    """On a map of 3 x 3, seen as 5 x 5 around the agent: right, right (the target), then a new episode that goes on;
     and beside it one that is cut short after a step down."""
     agents = np.array([[0, 1], [1, 4], [8, 3]], np.int16)
     actions = np.array([[1, 3], [1, 0], [0, 0]])
     reached = np.array([[0, 0], [1, 0], [0, 0]], np.bool_)
     ended = np.array([[0, 1], [1, 0], [0, 0]], np.bool_)
-    centre = 12
-    assert arrivals(agents, actions, reached, ended, size=3).tolist() == [[centre + 2, -1], [centre + 1, -1], [-1, -1]]
+    center = 12
+    assert hindsight_positions(agents, actions, reached, ended, size=3).tolist() == [
+        [center + 2, -1],
+        [center + 1, -1],
+        [-1, -1],
+    ]

@@ -20,9 +20,9 @@ from groundling.agent.model import Agent
 from groundling.errors import InputError, TrainingError
 from groundling.learn.config import PRESETS, PPOConfig, TrainConfig
 from groundling.learn.ppo import PPO
-from groundling.learn.questions import Questions
-from groundling.learn.shipped import find
-from groundling.learn.stage import Sums
+from groundling.learn.qa_pretraining import QAPretraining
+from groundling.learn.stage import RunningMeans
+from groundling.learn.trained_agent import load_agent
 from groundling.learn.trainer import Trainer, read_state
 from tests.learn.tiny import AGENT, FAST, PAPER
 
@@ -69,10 +69,10 @@ def test_a_run_writes_what_it_promises(tmp_path: Path, config: TrainConfig) -> N
     )
     assert told[-1] == (lines[-1]["stage"], 1.0)
     assert any((tmp_path / "tensorboard").iterdir())
-    agent = find(str(tmp_path / "last.safetensors"))
+    agent = load_agent(str(tmp_path / "last.safetensors"))
     assert agent.config == config
     assert agent.checkpoint.provenance["sentences"]["heard"] > 10
-    assert find(str(tmp_path)).model.config == AGENT  # the best one
+    assert load_agent(str(tmp_path)).model.config == AGENT  # the best one
 
 
 def test_the_same_seed_gives_the_same_run_and_another_another(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_minutes_and_target(tmp_path: Path) -> None:
 
 def test_a_diverging_run_is_said_and_the_last_good_state_stays(tmp_path: Path) -> None:
     """Steps so large that the next loss is not a number any more."""
-    wild = replace(FAST, ppo=replace(FAST.ppo, rate=1e36, planner_rate=1e36))
+    wild = replace(FAST, ppo=replace(FAST.ppo, rate=1e36, planner_lr=1e36))
     with pytest.raises(TrainingError, match=r"stage ppo, update 0: the loss is \S+ and the norm of its gradient"):
         Trainer(wild, tmp_path, device="cpu").train()
     assert all(torch.isfinite(tensor).all() for tensor in weights(tmp_path).values())
@@ -203,13 +203,13 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
     assert before.updates <= 1
 
 
-@pytest.mark.parametrize("stage", [Questions, PPO])
-def test_what_words_look_like_decays_and_nothing_else(stage: type[Questions] | type[PPO]) -> None:
-    learner = stage(build(AGENT), replace(FAST, word_decay=0.5, reader_decay=2.0))
+@pytest.mark.parametrize("stage", [QAPretraining, PPO])
+def test_what_words_look_like_decays_and_nothing_else(stage: type[QAPretraining] | type[PPO]) -> None:
+    learner = stage(build(AGENT), replace(FAST, word_weight_decay=0.5, reader_weight_decay=2.0))
     before = {name: parameter.detach().clone() for name, parameter in learner.model.named_parameters()}
     for parameter in learner.model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    learner.optimiser.step()
+    learner.optimizer.step()
     rate = learner.settings.rate
     shrunk = {"words.table": 1 - 0.5 * rate, "interpreter.rnn.weight_in": 1 - 2.0 * rate}
     for name, parameter in learner.model.named_parameters():
@@ -217,13 +217,13 @@ def test_what_words_look_like_decays_and_nothing_else(stage: type[Questions] | t
 
 
 def test_a_misheard_word_is_an_invented_one_and_is_seen_as_what_it_is() -> None:
-    learner = Questions(build(AGENT), replace(FAST, mishearing=0.25))
-    agent, chance = learner.model, np.random.default_rng(0)
+    learner = QAPretraining(build(AGENT), replace(FAST, word_dropout=0.25))
+    agent, rng = learner.model, np.random.default_rng(0)
     assert isinstance(agent, Agent)
-    tokens = torch.from_numpy(chance.integers(0, AGENT.pad + 1, (300, 13)))
+    tokens = torch.from_numpy(rng.integers(0, AGENT.pad + 1, (300, 13)))
     read: list[tuple[torch.Tensor, torch.Tensor, int]] = []
     plain = agent.read(tokens)
-    with learner.mishearing(chance):
+    with learner.word_dropout(rng):
         spy = agent.interpreter.rnn.register_forward_pre_hook(lambda _, heard: read.append(heard))
         misheard = agent.interpreter(agent.words, tokens)
         spy.remove()
@@ -242,10 +242,10 @@ def test_a_misheard_word_is_an_invented_one_and_is_seen_as_what_it_is() -> None:
 
 
 def test_no_word_learns_from_being_misheard() -> None:
-    learner = Questions(build(AGENT), replace(FAST, mishearing=1.0))
+    learner = QAPretraining(build(AGENT), replace(FAST, word_dropout=1.0))
     agent = learner.model
     assert isinstance(agent, Agent)
-    with learner.mishearing(np.random.default_rng(0)):
+    with learner.word_dropout(np.random.default_rng(0)):
         agent.interpreter(agent.words, torch.tensor([[3, 1, 4], [1, 5, 9]])).gates.sum().backward()
     assert agent.words.table.grad is not None
     assert not agent.words.table.grad.any()
@@ -254,7 +254,7 @@ def test_no_word_learns_from_being_misheard() -> None:
 def test_who_acts_hears_right() -> None:
     agent = build(AGENT)
     acted = [
-        PPO(agent, replace(FAST, mishearing=share)).act(np.random.default_rng(0), Sums()).log_prob
+        PPO(agent, replace(FAST, word_dropout=share)).act(np.random.default_rng(0), RunningMeans()).log_prob
         for share in (0.0, 1.0)
     ]
     assert torch.equal(*acted)
@@ -266,7 +266,7 @@ def test_only_an_interpreter_mishears(method: str, same: bool) -> None:
     losses = []
     for share in (0.0, 1.0):
         torch.manual_seed(0)
-        learner = Questions(build(config.agent), replace(config, mishearing=share))
+        learner = QAPretraining(build(config.agent), replace(config, word_dropout=share))
         losses.append(learner.update().total["answer_loss"])
     assert (losses[0] == losses[1]) == same
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient, WebSocketTestSession
 
-from groundling.learn.shipped import find
-from groundling.page.house import House, Resident
+from groundling.learn.trained_agent import load_agent
+from groundling.page.app_state import AppState, ServedAgent
+from groundling.page.limits import Limits
 from groundling.page.server import Server
-from groundling.page.settings import Settings
 
 HOST = "127.0.0.1"
 BASE = f"http://{HOST}"
@@ -44,17 +44,17 @@ class Client:
 
 
 @pytest.fixture(scope="session")
-def resident() -> Resident:
-    return Resident("normal", find("normal"))
+def served() -> ServedAgent:
+    return ServedAgent("normal", load_agent("normal"))
 
 
-def app_of(residents: list[Resident], settings: Settings | None = None) -> Server:
-    return Server(House(residents, settings or Settings(messages_per_second=1e9)))
+def app_of(served: list[ServedAgent], settings: Limits | None = None) -> Server:
+    return Server(AppState(served, settings or Limits(messages_per_second=1e9)))
 
 
 @pytest.fixture(scope="module")
-def http(resident: Resident) -> Iterator[TestClient]:
-    with TestClient(app_of([resident]).app(HOST, None), base_url=BASE) as client:
+def http(served: ServedAgent) -> Iterator[TestClient]:
+    with TestClient(app_of([served]).app(HOST, None), base_url=BASE) as client:
         yield client
 
 

@@ -99,7 +99,7 @@ def test_hostile_messages(client: Client) -> None:
             start = resident_bytes()
     if start:
         assert resident_bytes() - start < MOST_GROWTH
-    assert client.ask("world", seed=1)["scene"], "and the session goes on"
+    assert client.ask("world", seed=1)["scene"], "and the episode goes on"
 
 
 def test_long_sentences(client: Client) -> None:

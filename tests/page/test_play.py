@@ -29,8 +29,8 @@ def test_a_taken_port_is_said_to_be_taken() -> None:
 
 
 def test_the_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "starlette" else find(name))
+    load_agent = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "starlette" else load_agent(name))
     assert "this needs starlette: pip install 'groundling[page]'" in refusal(capsys, "play")
 
 

@@ -14,15 +14,15 @@ from starlette.websockets import WebSocketDisconnect
 
 from groundling.agent import build
 from groundling.errors import InputError
-from groundling.learn.shipped import find
-from groundling.page.house import Resident
+from groundling.learn.trained_agent import load_agent
+from groundling.page.app_state import ServedAgent
+from groundling.page.limits import Limits
 from groundling.page.server import TRY_LATER
-from groundling.page.settings import Settings
 from tests.page.conftest import BASE, HOST, SCENE, TALK, Client, app_of
 
 
 def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:
-    """A picture that looks like no icon: rings of two colours."""
+    """A picture that looks like no icon: rings of two colors."""
     image = Image.new("RGB", (side, side), "white")
     for k in range(0, side // 2, 8):
         image.paste(color if k % 16 else (10, 60, 60), (k, k, side - k, side - k))
@@ -145,18 +145,18 @@ def test_a_drawing_is_taught(client: Client) -> None:
     scene = {**SCENE, "drawings": {"gizmo": icon}}
     sentence = "Go to the gizmo."
 
-    def shown(at: list[int]) -> dict[str, Any]:
+    def quote(at: list[int]) -> dict[str, Any]:
         return {**scene, "objects": [*SCENE["objects"][:1], {"name": "gizmo", "at": at}]}
 
-    far = {**shown([5, 5]), "walls": []}
+    far = {**quote([5, 5]), "walls": []}
     assert client.ask("read", agent=0, scene=far, sentence=sentence)["words"][3]["state"] == "untaught"
     assert "was never told the word 'gizmo'" in client.ask("think", agent=0, scene=far, sentence=sentence)["error"]
     sides = {"north": [2, 3], "east": [3, 4], "south": [4, 3]}
-    examples = [{"scene": shown(at), "sentence": f"What is in the {side}?"} for side, at in sides.items()]
+    examples = [{"scene": quote(at), "sentence": f"What is in the {side}?"} for side, at in sides.items()]
     told = client.ask("teach", agent=0, lessons=[{"word": "gizmo", "examples": examples}])
     assert told["taught"] == ["gizmo"]
     assert told["words"][-1] == "gizmo"
-    asked = client.ask("think", agent=0, scene=shown([3, 2]), sentence="What is in the west?")
+    asked = client.ask("think", agent=0, scene=quote([3, 2]), sentence="What is in the west?")
     assert asked["inside"]["answers"][0]["word"] == asked["reading"]["answer"] == "gizmo"
     thought, path = walk(client, far, sentence)
     assert path[-1] == thought["reading"]["target"] == [5, 5]
@@ -164,7 +164,7 @@ def test_a_drawing_is_taught(client: Client) -> None:
     assert "was never told" in client.ask("think", agent=0, scene=far, sentence=sentence)["error"]
 
 
-def shown(client: Client, word: str, seed: int) -> dict[str, Any]:
+def quote(client: Client, word: str, seed: int) -> dict[str, Any]:
     """An example, as the page gives it: in a random world, the thing stands beside the agent."""
     scene = client.ask("world", seed=seed)["scene"]
     novel = client.hello["agents"][0]["novel"]
@@ -179,7 +179,7 @@ def shown(client: Client, word: str, seed: int) -> dict[str, Any]:
 
 
 def test_a_novel_word_is_taught() -> None:
-    novel = Resident("novel-12", find("novel-12"))
+    novel = ServedAgent("novel-12", load_agent("novel-12"))
     word = sorted(novel.novel)[0]
     with (
         TestClient(app_of([novel]).app(HOST, None), base_url=BASE) as http,
@@ -187,7 +187,7 @@ def test_a_novel_word_is_taught() -> None:
     ):
         client = Client(socket)
         assert word in client.hello["agents"][0]["novel"]
-        examples = [shown(client, word, seed) for seed in range(6)]
+        examples = [quote(client, word, seed) for seed in range(6)]
         far = {
             "objects": [{"name": word, "at": [0, 6]}, {"name": "apple", "at": [6, 1]}],
             "walls": [],
@@ -214,10 +214,10 @@ def test_a_walk_is_exported(client: Client) -> None:
     assert data["frames"][-1]["done"] == "ended"
 
 
-def test_two_agents_side_by_side(resident: Resident) -> None:
-    other = Resident("again", resident.trained)
+def test_two_agents_side_by_side(served: ServedAgent) -> None:
+    other = ServedAgent("again", served.trained)
     with (
-        TestClient(app_of([resident, other]).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served, other]).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
@@ -231,13 +231,13 @@ def test_two_agents_side_by_side(resident: Resident) -> None:
 
 
 @pytest.mark.parametrize(("method", "maps"), [("san", True), ("vl", False), ("nava", True)])
-def test_agents_that_have_less_to_show(resident: Resident, method: str, maps: bool) -> None:
+def test_agents_that_have_less_to_show(served: ServedAgent, method: str, maps: bool) -> None:
     """Other methods have no interpreter, no maps or no answers: null is in their place."""
-    checkpoint = resident.trained.checkpoint
+    checkpoint = served.trained.checkpoint
     model = build(replace(checkpoint.model.config, method=method)).eval()
-    other = Resident(method, replace(resident.trained, checkpoint=replace(checkpoint, model=model)))
+    other = ServedAgent(method, replace(served.trained, checkpoint=replace(checkpoint, model=model)))
     with (
-        TestClient(app_of([resident, other]).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served, other]).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
@@ -252,10 +252,10 @@ def test_agents_that_have_less_to_show(resident: Resident, method: str, maps: bo
         assert all(client.ask("export", format=form, **asked)["base64"] for form in ("gif", "html"))
 
 
-def test_agents_of_different_worlds_are_not_compared(resident: Resident) -> None:
-    other = replace(resident.trained, checkpoint=replace(resident.trained.checkpoint, icons="others"))
+def test_agents_of_different_worlds_are_not_compared(served: ServedAgent) -> None:
+    other = replace(served.trained, checkpoint=replace(served.trained.checkpoint, icons="others"))
     with pytest.raises(InputError, match="other: it needs the icons and the map size of normal"):
-        app_of([resident, Resident("other", other)])
+        app_of([served, ServedAgent("other", other)])
 
 
 def changed(**fields: Any) -> dict[str, Any]:
@@ -316,14 +316,14 @@ def changed(**fields: Any) -> dict[str, Any]:
 def test_bad_messages_are_refused_by_name(client: Client, message: Any, complaint: str) -> None:
     answer = client.raw(message if isinstance(message, str) else json.dumps({"id": 1, **message}))
     assert complaint in answer["error"]
-    assert client.ask("world", seed=1)["scene"], "and the session goes on"
+    assert client.ask("world", seed=1)["scene"], "and the episode goes on"
 
 
 def test_broken_pictures_are_refused(client: Client) -> None:
     """A picture with any of its bytes changed is still one, or is refused; it never fails in another way."""
     whole = base64.b64decode(png())
-    for place in range(len(whole)):
-        broken = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+    for position in range(len(whole)):
+        broken = whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
         answer = client.ask("drawing", name="gizmo", png=base64.b64encode(broken).decode())
         assert "png" in answer or answer["error"].startswith("picture")
 
@@ -337,15 +337,15 @@ def test_a_failure_is_not_told_in_detail(client: Client, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise RuntimeError("the secret")
 
-    monkeypatch.setattr("groundling.page.house.House.draw", fail)
+    monkeypatch.setattr("groundling.page.app_state.House.draw", fail)
     answer = client.ask("world", seed=1)
     assert answer["error"] == "the server could not answer this; its log says why"
 
 
-def test_too_many_messages_are_refused(resident: Resident) -> None:
-    settings = Settings(messages_per_second=5, burst=3)
+def test_too_many_messages_are_refused(served: ServedAgent) -> None:
+    settings = Limits(messages_per_second=5, burst=3)
     with (
-        TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         client = Client(socket)
@@ -354,10 +354,10 @@ def test_too_many_messages_are_refused(resident: Resident) -> None:
         assert answers[-1]["error"] == "too many messages: 5 a second at the most"
 
 
-def test_a_message_too_long_closes_the_connection(resident: Resident) -> None:
-    settings = Settings(message_bytes=1000)
+def test_a_message_too_long_closes_the_connection(served: ServedAgent) -> None:
+    settings = Limits(message_bytes=1000)
     with (
-        TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         socket.receive_json()
@@ -367,10 +367,10 @@ def test_a_message_too_long_closes_the_connection(resident: Resident) -> None:
         assert closed.value.code == 1009
 
 
-def test_sessions_are_capped(resident: Resident) -> None:
+def test_sessions_are_capped(served: ServedAgent) -> None:
     headers = {"origin": BASE}
-    settings = Settings(sessions=1)
-    with TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http:
+    settings = Limits(connections=1)
+    with TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http:
         with http.websocket_connect(TALK, headers=headers) as first:
             first.receive_json()
             with http.websocket_connect(TALK, headers=headers) as second:
@@ -381,11 +381,11 @@ def test_sessions_are_capped(resident: Resident) -> None:
             assert "hello" in third.receive_json()
 
 
-def test_an_idle_session_makes_room(resident: Resident) -> None:
+def test_an_idle_session_makes_room(served: ServedAgent) -> None:
     headers = {"origin": BASE}
-    settings = Settings(sessions=1, crowded_idle_seconds=0)
+    settings = Limits(connections=1, crowded_idle_seconds=0)
     with (
-        TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers=headers) as first,
     ):
         first.receive_json()
@@ -396,10 +396,10 @@ def test_an_idle_session_makes_room(resident: Resident) -> None:
             assert closed.value.code == 1001
 
 
-def test_an_idle_session_is_dropped(resident: Resident) -> None:
-    settings = Settings(idle_seconds=0.05)
+def test_an_idle_session_is_dropped(served: ServedAgent) -> None:
+    settings = Limits(idle_seconds=0.05)
     with (
-        TestClient(app_of([resident], settings).app(HOST, None), base_url=BASE) as http,
+        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
         http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
     ):
         socket.receive_json()

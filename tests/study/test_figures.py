@@ -10,7 +10,7 @@ import pytest
 from groundling.study import tables
 from groundling.study.figures import draw_all
 from groundling.study.grid import GRID
-from groundling.study.store import Store
+from groundling.study.result_store import Store
 
 RESULTS = Path(__file__).parents[2] / "results"
 PAGE = RESULTS.parent / "docs" / "results.md"
@@ -43,9 +43,9 @@ def test_pages_show_what_was_measured(results: list[tables.Result]) -> None:
     measured = {"| " + " | ".join(row) + " |" for row in tables.rows(results)}
     assert measured <= set(PAGE.read_text("utf-8").splitlines())
     named = tuple(f"| {method}-" for method in tables.METHODS)
-    shown = {line for line in FRONT.read_text("utf-8").splitlines() if line.startswith(named)}
-    assert shown
-    assert shown <= measured
+    quote = {line for line in FRONT.read_text("utf-8").splitlines() if line.startswith(named)}
+    assert quote
+    assert quote <= measured
 
 
 def test_no_run_heard_what_it_is_tested_on(results: list[tables.Result]) -> None:

@@ -14,17 +14,17 @@ import pytest
 
 from groundling.errors import InputError
 from groundling.learn.trainer import Trainer
-from groundling.study.engines import on_ray, on_this_machine
+from groundling.study.execute_run import execute_run
 from groundling.study.grid import GRID, HOLDOUTS, Run, chosen
-from groundling.study.perform import perform
-from groundling.study.store import Store
+from groundling.study.launchers import run_locally, run_on_ray
+from groundling.study.result_store import Store
 from tests.learn.tiny import FAST
 
-TINY = Run(FAST, sessions=20, of_each_type=10)
+TINY = Run(FAST, episodes=20, episodes_per_type=10)
 
 
 def seeded(seed: int, **changes: Any) -> Run:
-    return Run(dataclasses.replace(FAST, seed=seed, **changes), sessions=20, of_each_type=10)
+    return Run(dataclasses.replace(FAST, seed=seed, **changes), episodes=20, episodes_per_type=10)
 
 
 def test_the_grid_is_the_papers_and_more_seeds_where_most_is_held_out() -> None:
@@ -41,12 +41,12 @@ def test_the_grid_is_the_papers_and_more_seeds_where_most_is_held_out() -> None:
 def test_the_key_is_of_the_content() -> None:
     assert seeded(0).key == TINY.key
     assert seeded(1).key != TINY.key
-    assert dataclasses.replace(TINY, sessions=21).key != TINY.key
+    assert dataclasses.replace(TINY, episodes=21).key != TINY.key
 
 
 def test_a_finished_run_is_never_redone(tmp_path: Path) -> None:
     out, work = str(tmp_path / "out"), str(tmp_path / "work")
-    perform(TINY, out, work, threads=1)
+    execute_run(TINY, out, work, threads=1)
     path = tmp_path / "out" / TINY.file
     result, written = json.loads(path.read_text("utf-8")), path.stat().st_mtime_ns
     assert result["name"] == "ours-normal-0"
@@ -54,7 +54,7 @@ def test_a_finished_run_is_never_redone(tmp_path: Path) -> None:
     assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0
     assert len(result["curve"]) == 8
     shutil.rmtree(work)
-    perform(TINY, out, work, threads=1)
+    execute_run(TINY, out, work, threads=1)
     assert path.stat().st_mtime_ns == written
     assert not Path(work).exists()
     assert list(Store(out).results()) == ["ours-normal-0"]
@@ -63,7 +63,7 @@ def test_a_finished_run_is_never_redone(tmp_path: Path) -> None:
 def test_a_run_goes_on_from_a_store_that_is_elsewhere(tmp_path: Path) -> None:
     """What one machine left behind is gone on with by another, to the very result of an uninterrupted run."""
     whole = tmp_path / "whole"
-    perform(TINY, str(whole), str(tmp_path / "work"), threads=1)
+    execute_run(TINY, str(whole), str(tmp_path / "work"), threads=1)
     store = Store("memory://lost/work")
     first = Trainer(TINY.config, tmp_path / "first", save_seconds=0)
     steps = iter(range(3))
@@ -75,7 +75,7 @@ def test_a_run_goes_on_from_a_store_that_is_elsewhere(tmp_path: Path) -> None:
     assert first.train(report=stop_soon) == "signal"
     store.keep(TINY.folder, tmp_path / "first")
     shutil.rmtree(tmp_path / "first")
-    perform(TINY, "memory://lost/out", "memory://lost/work", threads=1)
+    execute_run(TINY, "memory://lost/out", "memory://lost/work", threads=1)
     found = Store("memory://lost/out").results()["ours-normal-0"]
     expected = json.loads((whole / TINY.file).read_text("utf-8"))
     for result in (found, expected):
@@ -109,7 +109,7 @@ def test_processes_of_this_machine(tmp_path: Path) -> None:
     (work / runs[1].folder).mkdir(parents=True)
     (work / runs[1].folder / "config.json").write_text("{}")
     told: list[str] = []
-    assert on_this_machine(runs, str(out), str(work), workers=2, threads=1, told=told.append) == [runs[1]]
+    assert run_locally(runs, str(out), str(work), workers=2, threads=1, told=told.append) == [runs[1]]
     assert sorted(path.name for path in out.iterdir()) == sorted((runs[0].file, runs[2].file))
     assert "ours-normal-1: failed" in told
 
@@ -155,7 +155,7 @@ def test_a_cluster_that_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyP
             cluster.remove_node(lost, allow_graceful=False)
 
     try:
-        failed = on_ray(runs, str(out), str(work), 1, cluster.address, kill_the_node, keep_seconds=0)
+        failed = run_on_ray(runs, str(out), str(work), 1, cluster.address, kill_the_node, keep_seconds=0)
     finally:
         cluster.shutdown()
     assert failed == []

@@ -51,7 +51,7 @@ def test_whole_language(grammar: Grammar) -> None:
 def test_lexicon() -> None:
     lexicon = Lexicon()
     assert (len(lexicon), len(OBJECTS), len(GRAMMATICAL)) == (185, 119, 50)
-    # 119 objects, 8 directions, 8 colours and `nothing` are 136; `orange` is two of them and one word
+    # 119 objects, 8 directions, 8 colors and `nothing` are 136; `orange` is two of them and one word
     assert len(lexicon.answers) == 135
     assert lexicon.pad == 185
     assert lexicon.tokens("Go to the apple.") == lexicon.tokens("go TO the apple .")
@@ -91,12 +91,12 @@ def test_parse(grammar: Grammar, sentence: str, type_: str, slots: dict[str, str
     ("sentence", "complaint"),
     [
         ("go to the aple", "unknown word 'aple', did you mean 'apple'"),
-        ("go to the the", "after 'Go to the' comes 'the', expected .*a colour.*an object"),
+        ("go to the the", "after 'Go to the' comes 'the', expected .*a color.*an object"),
         ("go to the", "after 'Go to the' comes the end, expected"),
         ("the of", "after 'The' comes 'of'"),
         ("you", "at the beginning comes 'you'"),
         ("", "at the beginning comes"),
-        ("go to the blue giraffe.", "no icon of the object has that colour"),
+        ("go to the blue giraffe.", "no icon of the object has that color"),
     ],
 )
 def test_complaints(grammar: Grammar, sentence: str, complaint: str) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from groundling.errors import InputError
+from groundling.teacher.episode_sampling import SentenceBatch
 from groundling.teacher.grammar import TYPES, Grammar, Meaning
-from groundling.teacher.session import Lessons, Teacher
-from groundling.teacher.speech import Speech
 from groundling.teacher.splits import Split, content_words
+from groundling.teacher.teacher import Lessons, Teacher
 from groundling.world.catalog import FIRST_ICON, Catalog
 
 
@@ -56,7 +56,7 @@ def test_disjoint_over_the_whole_language(grammar: Grammar, splits: dict[str, Sp
 
 
 def test_orange_is_one_word(catalog: Catalog) -> None:
-    """Holding out a pair with `orange` holds it out whether orange is said as a colour or as an object."""
+    """Holding out a pair with `orange` holds it out whether orange is said as a color or as an object."""
     split = Split("zs1", 50, 0, (("apple", "orange"),))
     assert split.says_held_out(Meaning("nav_bw_obj", 0, {"obj": "orange", "obj2": "apple"}))
     assert split.says_held_out(Meaning("nav_col_obj", 0, {"col": "orange", "obj": "apple"}))
@@ -103,10 +103,10 @@ def test_bad_input(catalog: Catalog, kind: str, holdout: float, seed: int, compl
         draw(catalog, kind, holdout, seed)
 
 
-def said_and_answered(teacher: Teacher, b: int, speech: Speech) -> set[str]:
-    meaning = teacher.meaning(speech, b)
+def said_and_answered(teacher: Teacher, b: int, sentences: SentenceBatch) -> set[str]:
+    meaning = teacher.meaning(sentences, b)
     assert meaning is not None
-    answer = [teacher.lexicon.words[speech.answer[b]]] if speech.answer[b] >= 0 else []
+    answer = [teacher.lexicon.words[sentences.answer[b]]] if sentences.answer[b] >= 0 else []
     return {*content_words(meaning), *answer}
 
 
@@ -117,11 +117,11 @@ def test_a_novel_word_is_in_no_sentence_and_no_answer(catalog: Catalog, phase: s
     assert len(split.held_out) == 12
     novel = {word for group in split.held_out for word in group}
     teacher = Teacher(Lessons(balanced=0.3), split, phase)
-    session = teacher.begin(0, np.arange(2000))
-    for speech in (session.command, session.question):
-        for b in np.flatnonzero(speech.type >= 0).tolist():
-            assert bool(said_and_answered(teacher, b, speech) & novel) == (phase == "test")
-    icons = session.state.grid[session.state.grid >= FIRST_ICON] - FIRST_ICON
+    episode = teacher.begin(0, np.arange(2000))
+    for sentences in (episode.command, episode.question):
+        for b in np.flatnonzero(sentences.type >= 0).tolist():
+            assert bool(said_and_answered(teacher, b, sentences) & novel) == (phase == "test")
+    icons = episode.state.grid[episode.state.grid >= FIRST_ICON] - FIRST_ICON
     seen = {catalog.classes[c] for c in catalog.icon_class[icons]}
     assert novel <= seen
 
@@ -133,9 +133,9 @@ def test_joined_splits_test_one_thing_at_a_time(catalog: Catalog) -> None:
         train, test = (Teacher(split=split, phase=phase) for phase in ("train", "test"))
         held = set(words.held_out)
         for teacher, wanted in ((train, False), (test, split.kind == "zs2")):
-            session = teacher.begin(0, np.arange(500))
+            episode = teacher.begin(0, np.arange(500))
             for b in range(500):
-                meaning = teacher.meaning(session.command, b)
+                meaning = teacher.meaning(episode.command, b)
                 assert meaning is not None
                 assert split.allows(meaning, teacher.phase)
                 assert any((word,) in held for word in content_words(meaning)) == wanted
@@ -146,7 +146,7 @@ def test_the_curriculum_begins_with_words_that_may_be_said(catalog: Catalog) -> 
     """With 90 % of the words held out, a few random classes would leave nothing to say."""
     split = draw(catalog, "zs2", 90)
     teacher = Teacher(Lessons(curriculum=10_000), split)
-    session = teacher.begin(0, np.arange(200))
-    icons = session.state.grid[session.state.grid >= FIRST_ICON] - FIRST_ICON
+    episode = teacher.begin(0, np.arange(200))
+    icons = episode.state.grid[episode.state.grid >= FIRST_ICON] - FIRST_ICON
     early = {catalog.classes[c] for c in catalog.icon_class[icons]}
     assert early <= {name for name in catalog.classes if (name,) not in split.held_out}

@@ -72,10 +72,10 @@ def edit(folder: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("apple_1.png red", "apple_1.png rde", "line 4: unknown colour 'rde', did you mean 'red'"),
+        ("apple_1.png red", "apple_1.png rde", "line 4: unknown color 'rde', did you mean 'red'"),
         ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: there is no file"),
-        ("apple_1.png red", "apple_1.png", "line 4: .* is not `path colour`"),
-        ("goal/fruit/apple_1.png red", "", "gives no colour for goal/fruit/apple_1.png"),
+        ("apple_1.png red", "apple_1.png", "line 4: .* is not `path color`"),
+        ("goal/fruit/apple_1.png red", "", "gives no color for goal/fruit/apple_1.png"),
         ("agent/me.png", "agents/me.png", "line 2: there is no file"),
     ],
 )

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from groundling.errors import InputError
-from groundling.teacher.session import Teacher
+from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import Catalog
 from groundling.world.scenario import Scenario
 
 
 def test_a_world_is_written_and_read_again(catalog: Catalog) -> None:
-    session = Teacher().begin(5, [0, 1, 2, 3])
+    episode = Teacher().begin(5, [0, 1, 2, 3])
     for b in range(4):
-        state = type(session.state)(*(array[b : b + 1] for array in session.state))
+        state = type(episode.state)(*(array[b : b + 1] for array in episode.state))
         scenario = Scenario.of_state(state)
         again = Scenario.of(scenario.to_dict(catalog), catalog, 7)
         assert again == scenario
@@ -29,7 +29,7 @@ def test_an_icon_is_found_by_its_colour(catalog: Catalog) -> None:
 
     assert icons({"name": "apple", "color": "green", "at": [0, 0]}) == ["green apple"]
     assert icons({"name": "apple", "icon": 2, "at": [0, 0]}) == ["yellow apple"]
-    with pytest.raises(InputError, match="apple: its icon 2 has not the colour red"):
+    with pytest.raises(InputError, match="apple: its icon 2 has not the color red"):
         icons({"name": "apple", "icon": 2, "color": "red", "at": [0, 0]})
 
 

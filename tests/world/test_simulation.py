@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
-from groundling.world.oracle import best_actions
+from groundling.world.rendering import ansi, draw, map_cells, view_cells
+from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS, State, step
-from groundling.world.view import ansi, draw, map_cells, view_cells
 
 LEFT, RIGHT, UP, DOWN = range(4)
 
@@ -17,7 +17,7 @@ def world(text: str) -> State:
     """A map from rows of `.` floor, `#` wall, `o` object, `@` agent, `X` target, `T` a target object."""
     marks = "".join(text.split())
     cells = {"#": WALL, "o": FIRST_ICON, "T": FIRST_ICON + 1}
-    objects = [place for place, mark in enumerate(marks) if mark in "oT"]
+    objects = [position for position, mark in enumerate(marks) if mark in "oT"]
     return State(
         grid=np.array([[cells.get(mark, FLOOR) for mark in marks]], np.int16),
         objects=np.array([objects], np.int16),

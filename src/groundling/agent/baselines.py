@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import Small, mlp
-from groundling.agent.language import ChannelMask, RecurrentReader, Words, average
-from groundling.agent.model import GroundedModel, Model
+from groundling.agent.language import ChannelMask, RecurrentReader, WordEmbeddings, average
+from groundling.agent.model import AttentionModel, Model
 from groundling.agent.perception import Cube, by_kind
+from groundling.agent.planners import SmallInitLinear, mlp
 from groundling.agent.view import View, distinct_rows
 
 
@@ -24,7 +24,7 @@ class SentenceReader(nn.Module):
         self.rnn = RecurrentReader(config.depth, units, bidirectional=False)
         self.mask = ChannelMask(units, units, config.depth)
 
-    def forward(self, words: Words, sentences: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, words: WordEmbeddings, sentences: Tensor) -> tuple[Tensor, Tensor]:
         """[B, L] -> sentence vectors [B, units] and x_feat [B, D]; equal sentences are read once."""
         distinct, which = distinct_rows(sentences)
         states, last = self.rnn(words.padded(), distinct, self.pad)
@@ -32,33 +32,33 @@ class SentenceReader(nn.Module):
         return last[which], self.mask(average(states, real))[which]
 
 
-class ContextualAttention(GroundedModel):
+class ContextualAttention(AttentionModel):
     """CA: the sentence becomes a 3 x 3 filter, whose convolution with h is the attention map."""
 
-    attends_with = "a 3 x 3 filter made of the whole sentence"
+    attention_mechanism = "a 3 x 3 filter made of the whole sentence"
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
         units = 4 * config.units  # 512 in the paper
         self.reader = SentenceReader(config, units)
         self.filter = nn.Linear(units, 9 * config.depth)
-        # Score k of a place counts for the place that has it as its k-th neighbour.
-        self.register_buffer("neighbours", torch.eye(9).reshape(1, 9, 3, 3), persistent=False)
+        # Score k of a place counts for the place that has it as its k-th neighbor.
+        self.register_buffer("neighbors", torch.eye(9).reshape(1, 9, 3, 3), persistent=False)
 
     def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
         vector, x_feat = self.reader(self.words, sentences)
         side = self.config.view
         filters = self.filter(vector).reshape(len(sentences), 9, self.config.depth)
-        # Unscaled, so many products saturate the softmax within a hundred updates of Adam, and little is learnt after.
+        # Unscaled, so many products saturate the softmax within a hundred updates of Adam, and little is learned after.
         scores = cube.detect(filters / math.sqrt(self.config.depth)).reshape(-1, 9, side, side)
-        neighbours: Tensor = self.get_buffer("neighbours")
-        return F.softmax(F.conv2d(scores, neighbours, padding=1).flatten(1), dim=1), x_feat
+        neighbors: Tensor = self.get_buffer("neighbors")
+        return F.softmax(F.conv2d(scores, neighbors, padding=1).flatten(1), dim=1), x_feat
 
 
-class StackedAttentionNet(GroundedModel):
+class StackedAttentionNet(AttentionModel):
     """SAN: two layers of attention, each asking anew with what the one before found (Yang et al., 2016)."""
 
-    attends_with = "two layers of stacked attention"
+    attention_mechanism = "two layers of stacked attention"
     LAYERS = 2
 
     def __init__(self, config: AgentConfig) -> None:
@@ -91,7 +91,7 @@ class WholeImageModel(Model):
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
         units, pixels = 4 * config.units, config.view * config.cell  # 512 units in the paper
-        self.words = Words(config)
+        self.words = WordEmbeddings(config)
         self.cnn = nn.Sequential(
             nn.Conv2d(3, 64, 3, stride=2),
             nn.ReLU(),
@@ -109,7 +109,7 @@ class WholeImageModel(Model):
         self.rnn = nn.LSTM(config.depth, units, batch_first=True)
         self.to_move = nn.Sequential(*mlp(self.joint(config), units, units, units))
         self.to_answer = nn.Sequential(*mlp(self.joint(config), units, units, units))
-        self.action = Small(units, config.actions)
+        self.action = SmallInitLinear(units, config.actions)
         self.critic = nn.Linear(units, 1)
         self.word = nn.Linear(units, config.words)
 

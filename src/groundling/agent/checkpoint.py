@@ -14,8 +14,8 @@ from torch import Tensor
 from groundling.agent.config import AgentConfig
 from groundling.agent.model import Model
 from groundling.agent.registry import build
+from groundling.atomic_write import atomic_write
 from groundling.errors import InputError
-from groundling.files import write_whole
 
 FORMAT = "groundling-agent-1"
 
@@ -49,7 +49,7 @@ def save(path: str | Path, checkpoint: Checkpoint, half: bool = False) -> None:
         name: (value.half() if half and value.is_floating_point() else value).detach().cpu().contiguous()
         for name, value in checkpoint.model.state_dict().items()
     }
-    write_whole(path, to_bytes(tensors, {"groundling": json.dumps(record)}))
+    atomic_write(path, to_bytes(tensors, {"groundling": json.dumps(record)}))
 
 
 def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
@@ -58,7 +58,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     if not path.is_file():
         raise InputError(f"checkpoint {path}: there is no such file")
     try:
-        metadata, tensors = read_whole(path)
+        metadata, tensors = read_tensors(path)
     except (SafetensorError, OSError) as error:
         raise InputError(f"checkpoint {path}: not a whole safetensors file ({error})") from error
     record = _record(path, metadata)
@@ -76,7 +76,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
     return Checkpoint(model.to(device).eval(), tuple(words), record["icons"], record["split"], record["provenance"])
 
 
-def read_whole(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
+def read_tensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """The metadata and the tensors of a safetensors file."""
     with safe_open(path, framework="pt") as file:
         return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping

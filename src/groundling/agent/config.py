@@ -23,7 +23,7 @@ class AgentConfig:
     """Size of the lexicon; a token of this number is padding."""
     actions: int = 4
     view: int = 13
-    """Side of the view, in cells; the agent is in the centre."""
+    """Side of the view, in cells; the agent is in the center."""
     cell: int = 12
     """Side of a cell, in pixels."""
     pixel_zero: float = 0.0
@@ -41,12 +41,12 @@ class AgentConfig:
     sweeps: int = 16
     """K: how many sweeps `value_iteration` makes."""
     temperature: float | None = None
-    """Scales the cosines of the word attention; learnt from this start. None: the paper's plain softmax."""
+    """Scales the cosines of the word attention; learned from this start. None: the paper's plain softmax."""
     detect: str = "mixture"
     """What detects where a step looks. `mixture`: the sum of the attended words, as in the paper; of two objects, the
     one with the larger score takes all. `words`: each word for itself, and attention mixes their maps."""
     sharpness: float | None = None
-    """Exponent of the map that a sentence ends with; learnt from this start. None: the paper's map, as it comes."""
+    """Exponent of the map that a sentence ends with; learned from this start. None: the paper's map, as it comes."""
     gate: float | None = None
     """Bounds the gates of the interpreter, see `Gate`. None: the paper's, without bound."""
     init: str = "paper"
@@ -60,7 +60,7 @@ class AgentConfig:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} {getattr(self, name)}: it is 1 or more")
         if self.view < 3 or self.view % 2 == 0:
-            raise InputError(f"view {self.view}: it is odd, so that the agent has a centre, and 3 or more")
+            raise InputError(f"view {self.view}: it is odd, so that the agent has a center, and 3 or more")
         if not self.pixel_unit > 0:
             raise InputError(f"pixel_unit {self.pixel_unit}: it is above 0")
         if self.cell != 12:
@@ -71,7 +71,7 @@ class AgentConfig:
         return (pixels.to(torch.get_default_dtype()) - self.pixel_zero) / self.pixel_unit
 
     @property
-    def places(self) -> int:
+    def positions(self) -> int:
         """N: how many locations the feature cube has."""
         return self.view**2
 

@@ -51,26 +51,26 @@ class Grounding(NamedTuple):
         return self.x_loc_steps[:, -1]
 
 
-def centre(batch: int, like: Tensor) -> Tensor:
-    """y^0 [B, N]: one-hot at the centre, the identity of the map transform; as long as the maps of `like`."""
+def center(batch: int, like: Tensor) -> Tensor:
+    """y^0 [B, N]: one-hot at the center, the identity of the map transform; as long as the maps of `like`."""
     y = like.new_zeros(batch, like.shape[-1])
     y[:, like.shape[-1] // 2] = 1
     return y
 
 
 def transform(a: Tensor, b: Tensor) -> Tensor:
-    """a * b: 2D convolution of two maps [B, N], centred and cropped to their size (Eq. 7, map transform).
+    """a * b: 2D convolution of two maps [B, N], centerd and cropped to their size (Eq. 7, map transform).
 
     By the convolution theorem, on a grid large enough that nothing wraps around.
     """
-    batch, places = a.shape
-    side = round(places**0.5)
+    batch, positions = a.shape
+    side = round(positions**0.5)
     full = 2 * side  # 2 side - 1 is enough; even sizes transform faster
     maps = torch.stack([a, b]).reshape(2, batch, side, side)
     spectra = torch.fft.rfft2(maps, s=(full, full))
     product: Tensor = torch.fft.irfft2(spectra[0] * spectra[1], s=(full, full))
     start = side // 2
-    return product[:, start : start + side, start : start + side].reshape(batch, places)
+    return product[:, start : start + side, start : start + side].reshape(batch, positions)
 
 
 def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Grounding:
@@ -84,7 +84,7 @@ def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Groundi
     else:
         each = F.softmax(cube.detect_each(table, program.tokens), dim=-1)  # softmax(phi(h, 1, w_l)) [B, L, N]
         detections = program.attention @ each  # y' = sum_l o^i_l softmax(phi(h, 1, w_l))
-    y = centre(len(detections), detections)  # y^0
+    y = center(len(detections), detections)  # y^0
     maps: list[Tensor] = []
     for detected, rho in zip(detections.unbind(1), program.gates[..., None].unbind(1), strict=True):
         x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 changes nothing

@@ -13,7 +13,7 @@ from groundling.agent.config import AgentConfig
 from groundling.agent.grounding import Program
 
 
-class Words(nn.Module):
+class WordEmbeddings(nn.Module):
     """The word embedding table: word k is a detector u_k for grounding and for prediction alike."""
 
     def __init__(self, config: AgentConfig) -> None:
@@ -92,7 +92,7 @@ class Interpreter(nn.Module):
         )
         self.log_sharpness = None if config.sharpness is None else nn.Parameter(torch.tensor(config.sharpness).log())
 
-    def forward(self, words: Words, tokens: Tensor) -> Program:
+    def forward(self, words: WordEmbeddings, tokens: Tensor) -> Program:
         """tokens [S, L] -> the program of each sentence"""
         table = words.padded()
         states, last = self.rnn(table, tokens, self.pad)
@@ -126,7 +126,7 @@ class Interpreter(nn.Module):
 class Gate(nn.Linear):
     """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), a tenth of it where it is negative.
 
-    So no gate shuts for good; others do while only simple sentences are understood, and compositions are never learnt.
+    So no gate shuts for good; others do while only simple sentences are understood, and compositions are never learned.
     """
 
     def __init__(self, units: int, bound: float | None) -> None:

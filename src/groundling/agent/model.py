@@ -13,9 +13,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.grounding import Grounding, Program, ground, predict
-from groundling.agent.heads import Decision, Terrain, planner
-from groundling.agent.language import Interpreter, Words
+from groundling.agent.language import Interpreter, WordEmbeddings
 from groundling.agent.perception import Cube, Perception
+from groundling.agent.planners import Decision, Terrain, planner
 from groundling.agent.view import View, distinct_rows
 
 
@@ -42,7 +42,7 @@ class Model(nn.Module, ABC):
 
     answers = True
     """Whether it answers questions."""
-    attends_with = "nothing"
+    attention_mechanism = "nothing"
     """By what it attends to places, in a few words."""
 
     def __init__(self, config: AgentConfig) -> None:
@@ -85,31 +85,31 @@ class Model(nn.Module, ABC):
         view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
         words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
         with torch.inference_mode():
-            found = self.insides(view, self.tokens(words))
-        insides = {name: value.float().cpu().numpy() for name, value in found.items()}
-        explained = [{name: value[b] for name, value in insides.items()} for b in range(len(words))]
+            found = self.intermediates(view, self.tokens(words))
+        intermediates = {name: value.float().cpu().numpy() for name, value in found.items()}
+        explained = [{name: value[b] for name, value in intermediates.items()} for b in range(len(words))]
         for row, own in zip(words, explained, strict=True):
             if "word_attention" in own:
                 own["word_attention"] = own["word_attention"][:, : len(row)]
         return explained
 
-    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+    def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         """The intermediate results that `explain` names; a model adds its own."""
         seen = self.perceive(view)
         logits, value = self.navigate(seen, sentences)
-        insides = {"action_probabilities": F.softmax(logits, dim=1), "value": value}
+        intermediates = {"action_probabilities": F.softmax(logits, dim=1), "value": value}
         if self.answers:
-            insides["answer_scores"] = self.answer(seen, sentences)
-        return insides
+            intermediates["answer_scores"] = self.answer(seen, sentences)
+        return intermediates
 
 
-class GroundedModel(Model):
+class AttentionModel(Model):
     """A model whose only link from language to the rest is an attention map x_loc and a channel mask x_feat."""
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
         self.perception = Perception(config)
-        self.words = Words(config)
+        self.words = WordEmbeddings(config)
         self.terrain = Terrain(config)
         self.planner = planner(config)
 
@@ -133,7 +133,7 @@ class GroundedModel(Model):
             x_loc, _ = self.attend(cube, commands)
             x_loc_asked = scores = None
         else:
-            twice = Cube(cube.features, cube.places, cube.cells.repeat(2, 1))
+            twice = Cube(cube.features, cube.positions, cube.cells.repeat(2, 1))
             both, x_feat = self.attend(twice, torch.cat([commands, questions]))
             x_loc, x_loc_asked = both.chunk(2)
             scores = predict(cube, x_loc_asked, x_feat.chunk(2)[1], self.words.table)
@@ -147,26 +147,26 @@ class GroundedModel(Model):
     def answer(self, seen: Cube, questions: Tensor) -> Tensor:
         return predict(seen, *self.attend(seen, questions), self.words.table)
 
-    def sightings(self, view: View) -> Tensor:
+    def word_detections(self, view: View) -> Tensor:
         """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is seen"""
         cube = self.perceive(view)
         return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
 
-    def answer_at(self, view: View, place: int, questions: Tensor) -> Tensor:
+    def answer_at(self, view: View, position: int, questions: Tensor) -> Tensor:
         """[B, words]: the scores of answers if each question meant one place, wherever it really points"""
         cube = self.perceive(view)
         _, x_feat = self.attend(cube, questions)
-        x_loc = F.one_hot(torch.tensor(place, device=questions.device), cube.cells.shape[1]).to(x_feat.dtype)
+        x_loc = F.one_hot(torch.tensor(position, device=questions.device), cube.cells.shape[1]).to(x_feat.dtype)
         return predict(cube, x_loc.expand(len(questions), -1), x_feat, self.words.table)
 
-    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+    def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)
         return self.consequences(cube, *self.attend(cube, sentences))
 
     def consequences(self, cube: Cube, x_loc: Tensor, x_feat: Tensor) -> dict[str, Tensor]:
         """What follows from a grounding, as named results."""
         decision = self.decide(cube, x_loc)
-        insides = {
+        intermediates = {
             "x_loc": x_loc,
             "x_feat": x_feat,
             "x_terr": decision.x_terr,
@@ -174,16 +174,16 @@ class GroundedModel(Model):
             "value": decision.value,
         }
         if decision.value_map is not None:
-            insides["value_map"] = decision.value_map
+            intermediates["value_map"] = decision.value_map
         if self.answers:
-            insides["answer_scores"] = predict(cube, x_loc, x_feat, self.words.table)
-        return insides
+            intermediates["answer_scores"] = predict(cube, x_loc, x_feat, self.words.table)
+        return intermediates
 
 
-class Agent(GroundedModel):
+class Agent(AttentionModel):
     """The agent of the paper: sentences are read into programs, and programs run on the picture."""
 
-    attends_with = "an interpreter: word by word, by concept detection and convolution"
+    attention_mechanism = "an interpreter: word by word, by concept detection and convolution"
 
     def __init__(self, config: AgentConfig) -> None:
         super().__init__(config)
@@ -203,7 +203,7 @@ class Agent(GroundedModel):
         program = self.read(sentences)
         return self.ground(program, cube).x_loc, program.x_feat
 
-    def insides(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
+    def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube, program = self.perceive(view), self.read(sentences)
         grounding = self.ground(program, cube)
         return {
@@ -216,7 +216,7 @@ class Agent(GroundedModel):
         }
 
 
-class NavAlone(Agent):
+class NavOnlyModel(Agent):
     """NAVA: the agent without questions, the paper's ablation."""
 
     answers = False

@@ -5,10 +5,10 @@ from torch import nn
 
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig
-from groundling.agent.heads import Small, Terrain, ValueIterationPlanner
-from groundling.agent.language import Gate, Words
-from groundling.agent.model import Agent, Model, NavAlone
+from groundling.agent.language import Gate, WordEmbeddings
+from groundling.agent.model import Agent, Model, NavOnlyModel
 from groundling.agent.perception import Perception
+from groundling.agent.planners import SmallInitLinear, Terrain, ValueIterationPlanner
 from groundling.errors import InputError, nearest
 
 MODELS: dict[str, type[Model]] = {
@@ -17,7 +17,7 @@ MODELS: dict[str, type[Model]] = {
     "san": StackedAttentionNet,
     "vl": VisLSTM,
     "ce": ConcatEmbed,
-    "nava": NavAlone,
+    "nava": NavOnlyModel,
 }
 """A model of your own joins by `MODELS["mine"] = Mine`."""
 
@@ -28,18 +28,18 @@ def build(config: AgentConfig) -> Model:
         known = ", ".join(MODELS)
         raise InputError(f"unknown method {config.method!r}{nearest(config.method, MODELS)}; there are {known}")
     model = MODELS[config.method](config)
-    initialise = initialise_as_the_paper if config.init == "paper" else initialise_as_he
-    initialise(model)
+    initialize = initialize_as_paper if config.init == "paper" else initialize_as_he
+    initialize(model)
     return model
 
 
 @torch.no_grad()
-def initialise_as_the_paper(model: nn.Module) -> None:
+def initialize_as_paper(model: nn.Module) -> None:
     """Each layer: zero mean, deviation 1 / sqrt(K), where K is how many parameters the layer has.
 
     Word embeddings keep their deviation and the parametric cube its zeros; our planner is not the paper's.
     """
-    if isinstance(model, Words | ValueIterationPlanner):
+    if isinstance(model, WordEmbeddings | ValueIterationPlanner):
         return
     own = [
         p
@@ -50,18 +50,22 @@ def initialise_as_the_paper(model: nn.Module) -> None:
     for p in own:
         p.normal_(0, count**-0.5)
     for child in model.children():
-        initialise_as_the_paper(child)
+        initialize_as_paper(child)
 
 
 @torch.no_grad()
-def initialise_as_he(model: nn.Module) -> None:
+def initialize_as_he(model: nn.Module) -> None:
     """Deviation sqrt(2 / inputs), which keeps signals alive through layers of ReLU (He et al., 2015).
 
     The feature cube starts smaller, so that a word's detection scores have about unit deviation: larger ones would
     attend to one place from the start, and learning stalls (questions right after 400 updates of 128: 45 %, not 25 %).
     """
     for layer in model.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear) and not isinstance(layer, Small | Gate) and layer.bias is not None:
+        if (
+            isinstance(layer, nn.Conv2d | nn.Linear)
+            and not isinstance(layer, SmallInitLinear | Gate)
+            and layer.bias is not None
+        ):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             layer.bias.fill_(0.01)  # not zero: maps that are zero must not leave ReLUs on their kink
         elif isinstance(layer, nn.LSTM):  # it starts by remembering: the forget gates are open
@@ -69,5 +73,5 @@ def initialise_as_he(model: nn.Module) -> None:
     for part in model.modules():
         if isinstance(part, Perception):
             part.features.weight.mul_(part.features.out_channels**-0.5)
-        elif isinstance(part, Terrain):  # blank: no place costs more than another before it is learnt
+        elif isinstance(part, Terrain):  # blank: no place costs more than another before it is learned
             part.f.mul_(len(part.f) ** -0.5)

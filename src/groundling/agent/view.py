@@ -46,9 +46,9 @@ class View(NamedTuple):
 
     def images(self) -> Tensor:
         """Back to pixels, [B, 3, H, W] uint8, for models that look at whole pictures."""
-        batch, places = self.cells.shape
+        batch, positions = self.cells.shape
         side = self.pictures.shape[1]
-        rows = round(places**0.5)
+        rows = round(positions**0.5)
         cut = self.pictures[self.cells].reshape(batch, rows, rows, side, side, 3)
         return cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side)
 

@@ -11,7 +11,7 @@ from groundling.errors import InputError, TrainingError
 
 app = tyro.extras.SubcommandApp()
 app.command(language.app, name="language", help="The teacher's sentences: count, list, sample and parse them.")
-app.command(world.app, name="world", help="The world: look at a session, or replay written ones.")
+app.command(world.app, name="world", help="The world: look at a episode, or replay written ones.")
 app.command(bench.app, name="bench", help="Measure this machine: rates and their ratios, in one run.")
 app.command(study.app, name="study", help="The paper's study: make its runs, and print its tables.")
 app.command(study.figures)

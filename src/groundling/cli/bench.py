@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
 from groundling.errors import InputError
-from groundling.teacher.session import Session, Teacher
+from groundling.extras import needs
+from groundling.teacher.teacher import EpisodeBatch, Teacher
 from groundling.world.catalog import CELL_PIXELS
-from groundling.world.view import draw, view_cells
+from groundling.world.rendering import draw, view_cells
 
 app = tyro.extras.SubcommandApp()
 BATCH = 1024
@@ -53,7 +53,7 @@ def agent(
     planner: Annotated[str, tyro.conf.arg(help="mlp or value_iteration.")] = "value_iteration",
     as_json: Json = False,
 ) -> None:
-    """A training update of 256 frames of real sessions: ours against the plain implementation and matrix products."""
+    """A training update of 256 frames of real episodes: ours against the plain implementation and matrix products."""
     needs("agent")
     from groundling.cli.bench_agent import measure
 
@@ -119,15 +119,15 @@ def _ours(seconds: float) -> tuple[float, float]:
     pictures = teacher.catalog.pictures[CELL_PIXELS]
     side = 13 * CELL_PIXELS
     frames = np.zeros((BATCH, side, side, 3), np.uint8)
-    session: Session = teacher.begin(0, np.arange(BATCH))
+    episode: EpisodeBatch = teacher.begin(0, np.arange(BATCH))
 
     def play(drawing: bool) -> int:
-        nonlocal session
+        nonlocal episode
         for action in actions:
-            session, outcome = teacher.step(session, action)
-            session = teacher.renew(session, outcome.terminated | outcome.truncated, session.index + BATCH)
+            episode, outcome = teacher.step(episode, action)
+            episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + BATCH)
             if drawing:
-                draw(view_cells(session.state), pictures, frames)
+                draw(view_cells(episode.state), pictures, frames)
         return actions.size
 
     return rate(lambda: play(False), seconds), rate(lambda: play(True), seconds)

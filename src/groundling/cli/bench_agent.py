@@ -12,29 +12,29 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from groundling.agent import AgentConfig, View, build
 from groundling.agent.model import Agent, Output
-from groundling.agent.plain import PlainAgent
-from groundling.teacher.session import Session, Teacher
+from groundling.agent.reference import ReferenceModel
+from groundling.teacher.teacher import EpisodeBatch, Teacher
 from groundling.world.catalog import CELL_PIXELS
-from groundling.world.view import draw, view_cells
+from groundling.world.rendering import draw, view_cells
 
 ENVS, STEPS = 16, 16
 """A minibatch is made of whole rollouts, so that commands repeat as they do in training."""
 
 
 class Minibatch:
-    """256 frames of real sessions, as pixels and as cell numbers, with what was said."""
+    """256 frames of real episodes, as pixels and as cell numbers, with what was said."""
 
     def __init__(self, seed: int = 0) -> None:
         teacher, rng = Teacher(), np.random.default_rng(seed)
-        session: Session = teacher.begin(seed, np.arange(ENVS))
+        episode: EpisodeBatch = teacher.begin(seed, np.arange(ENVS))
         cells, commands, questions, answers = [], [], [], []
         for _ in range(STEPS):
-            cells.append(view_cells(session.state))
-            commands.append(session.command.tokens)
-            questions.append(session.question.tokens)
-            answers.append(session.question.answer)
-            session, outcome = teacher.step(session, rng.integers(0, 4, ENVS))
-            session = teacher.renew(session, outcome.terminated | outcome.truncated, session.index + ENVS)
+            cells.append(view_cells(episode.state))
+            commands.append(episode.command.tokens)
+            questions.append(episode.question.tokens)
+            answers.append(episode.question.answer)
+            episode, outcome = teacher.step(episode, rng.integers(0, 4, ENVS))
+            episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + ENVS)
         pictures = teacher.catalog.pictures[CELL_PIXELS]
         every = np.concatenate(cells)
         self.table = torch.from_numpy(pictures)
@@ -61,13 +61,13 @@ def measure(seconds: float, planner: str) -> dict[str, Any]:
     batch = Minibatch()
     agent = build(AgentConfig(planner=planner, temperature=5.0, init="he"))
     assert isinstance(agent, Agent)
-    plain = PlainAgent(agent)
-    optimiser = torch.optim.Adam(agent.parameters())
+    plain = ReferenceModel(agent)
+    optimizer = torch.optim.Adam(agent.parameters())
 
     def update(output: Callable[[], Output]) -> None:
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         batch.loss(output()).backward()
-        optimiser.step()
+        optimizer.step()
 
     def ours() -> None:
         update(lambda: agent(View.of_cells(batch.cells, batch.table), batch.commands, batch.questions))
@@ -81,7 +81,7 @@ def measure(seconds: float, planner: str) -> dict[str, Any]:
     def perceive() -> None:
         cube = agent.perceive(View.of_cells(batch.cells, batch.table))
         agent.zero_grad()
-        (cube.features.sum() + cube.places.sum()).backward()
+        (cube.features.sum() + cube.positions.sum()).backward()
 
     def perceive_plainly() -> None:
         agent.zero_grad()

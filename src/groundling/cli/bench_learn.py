@@ -9,13 +9,13 @@ import torch
 
 from groundling.agent import Output, build
 from groundling.agent.model import Agent
-from groundling.agent.plain import PlainAgent
+from groundling.agent.reference import ReferenceModel
 from groundling.cli.bench_agent import best_time
 from groundling.learn.config import PRESETS
 from groundling.learn.ppo import PPO, Rollout
-from groundling.learn.questions import Questions
-from groundling.learn.stage import Sums
-from groundling.world.view import draw
+from groundling.learn.qa_pretraining import QAPretraining
+from groundling.learn.stage import RunningMeans
+from groundling.world.rendering import draw
 
 
 class Stopwatch:
@@ -41,7 +41,7 @@ def measure(rounds: int) -> dict[str, Any]:
     torch.manual_seed(0)
     model = build(config.agent)
     assert isinstance(model, Agent)
-    questions = Questions(model, config)
+    questions = QAPretraining(model, config)
 
     def update_questions() -> None:
         questions.update()
@@ -51,9 +51,9 @@ def measure(rounds: int) -> dict[str, Any]:
     stage = PPO(model, config)
     stage.update()  # warms up
     watch = Stopwatch()
-    worlds = stage.worlds
-    worlds.step = watch.timed("env", worlds.step)  # type: ignore[method-assign]
-    worlds.look = watch.timed("env", worlds.look)  # type: ignore[method-assign]
+    envs = stage.envs
+    envs.step = watch.timed("env", envs.step)  # type: ignore[method-assign]
+    envs.observe = watch.timed("env", envs.observe)  # type: ignore[method-assign]
     stage.act = watch.timed("act", stage.act)  # type: ignore[method-assign]
     stage.learn_from = watch.timed("update", stage.learn_from)  # type: ignore[method-assign]
     start = time.perf_counter()
@@ -80,8 +80,8 @@ def measure(rounds: int) -> dict[str, Any]:
 
 def _plain_update(model: Agent, stage: PPO) -> float:
     """Seconds of one update of the same minibatch, with every picture and every sentence gone through."""
-    rollout: Rollout = stage.act(np.random.default_rng(0), Sums())
-    plain = PlainAgent(model)
+    rollout: Rollout = stage.act(np.random.default_rng(0), RunningMeans())
+    plain = ReferenceModel(model)
     pictures = stage.pictures.numpy()
     envs = torch.arange(stage.settings.group)
     frames = rollout.frames.cells[:, envs].flatten(0, 1)
@@ -97,5 +97,5 @@ def _plain_update(model: Agent, stage: PPO) -> float:
 
     learner = PPO(model, stage.config)
     learner.model = Plainly()  # type: ignore[assignment]
-    learner.optimiser = stage.optimiser
-    return best_time(lambda: learner.learn_from(rollout, envs, Sums()), seconds=0)
+    learner.optimizer = stage.optimizer
+    return best_time(lambda: learner.learn_from(rollout, envs, RunningMeans()), seconds=0)

@@ -1,4 +1,4 @@
-"""`groundling demo`: a small world is learnt in minutes, tested on sentences never heard, and shown."""
+"""`groundling demo`: a small world is learned in minutes, tested on sentences never heard, and shown."""
 
 from functools import partial
 from pathlib import Path
@@ -7,26 +7,26 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.extras import needs
 from groundling.cli.output import print_table
 from groundling.errors import InputError
+from groundling.extras import needs
 
 SHOWN = 12
-"""Sessions on a sheet of pictures."""
+"""Episodes on a sheet of pictures."""
 
 
 def demo(
     out: Annotated[Path, tyro.conf.arg(help="Folder for the run, its table and its pictures.")] = Path("out"),
     preset: Annotated[str, tyro.conf.arg(help="What to train: smoke, or another preset.")] = "smoke",
-    sessions: Annotated[int, tyro.conf.arg(help="Whole sessions in each part of the test.")] = 1000,
+    episodes: Annotated[int, tyro.conf.arg(help="Whole episodes in each part of the test.")] = 1000,
 ) -> None:
     """Train an agent in a small world, test it on known and on new sentences, and write a table and pictures."""
     needs("agent")
     needs("study")
     from groundling.cli.train import follow
+    from groundling.evaluation.evaluator import Evaluator
     from groundling.learn.config import PRESETS
-    from groundling.learn.evaluate import Examiner
-    from groundling.learn.shipped import find
+    from groundling.learn.trained_agent import load_agent
     from groundling.learn.trainer import Trainer
     from groundling.study import pictures
     from groundling.study.curves import learning, write
@@ -37,7 +37,7 @@ def demo(
     config = PRESETS[preset]
     run = out / "run"
     follow(Trainer(config, run, resume=True))
-    agent = find(str(run / "last.safetensors"))
+    agent = load_agent(str(run / "last.safetensors"))
 
     rows = []
     for told, split, phase in (
@@ -46,20 +46,20 @@ def demo(
         ("ZS2: words known from answers only", "zs2", "test"),
     ):
         teacher = agent.teacher(split, None, phase)
-        record = Examiner(agent.model, teacher, greedy=True).examine(sessions)
+        record = Evaluator(agent.model, teacher, greedy=True).run(episodes)
         scores = {**record.commands(), **record.questions()}
         rows.append((told, *(_percent(scores[name]) for name in ("success", "accuracy", "command_attention"))))
     columns = ("sentences", "commands done %", "questions right %", "attention on the target %")
-    print_table(f"After {sessions:,} whole sessions of each kind", columns, rows)
+    print_table(f"After {episodes:,} whole episodes of each kind", columns, rows)
     text = ["| " + " | ".join(row) + " |" for row in (columns, ("---",) * len(columns), *rows)]
     (out / "table.md").write_text("\n".join(text) + "\n", "utf-8")
 
     write(partial(learning, {preset: read_metrics(run / "metrics.jsonl")}), out / "learning.png")
     teacher = agent.teacher("zs2", None, "test")
-    session = teacher.begin(0, np.arange(SHOWN))
-    pictures.attention_sheet(agent, teacher, session).save(out / "attention.png")
-    pictures.save_gif(pictures.walk(agent, teacher, teacher.begin(1, [0])), out / "session.gif")
-    written = ("table.md", "learning.png", "attention.png", "session.gif")
+    episode = teacher.begin(0, np.arange(SHOWN))
+    pictures.attention_sheet(agent, teacher, episode).save(out / "attention.png")
+    pictures.save_gif(pictures.walk(agent, teacher, teacher.begin(1, [0])), out / "episode.gif")
+    written = ("table.md", "learning.png", "attention.png", "episode.gif")
     print(f"Written: {', '.join(str(out / name) for name in written)}")
 
 

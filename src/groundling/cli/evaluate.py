@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
 from groundling.errors import InputError
+from groundling.extras import needs
 
 
 def evaluate(
@@ -16,23 +16,23 @@ def evaluate(
     split: Annotated[str | None, tyro.conf.arg(help="normal, zs1, zs2 or novel; its training's if not given.")] = None,
     holdout: Annotated[float | None, tyro.conf.arg(help="X, if not what its training held out.")] = None,
     phase: Annotated[str | None, tyro.conf.arg(help="train: sentences as in training; test: held-out ones.")] = None,
-    sessions: Annotated[int, tyro.conf.arg(help="Whole sessions, as triggered.")] = 5000,
-    of_each_type: Annotated[int, tyro.conf.arg(help="Sessions of each sentence type's own.")] = 1000,
+    episodes: Annotated[int, tyro.conf.arg(help="Whole episodes, as triggered.")] = 5000,
+    episodes_per_type: Annotated[int, tyro.conf.arg(help="Episodes of each sentence type's own.")] = 1000,
     device: Annotated[str, tyro.conf.arg(help="auto (a GPU where there is one), cpu, cuda, mps.")] = "auto",
     out: Annotated[Path | None, tyro.conf.arg(help="Write the report into this file, too.")] = None,
     as_json: Json = False,
 ) -> None:
     """How good an agent is, on sentences of a split: success, reward, SPL, answers and attention, with intervals."""
     needs("agent")
-    from groundling.files import write_whole
-    from groundling.learn.evaluate import evaluate
-    from groundling.learn.shipped import find
+    from groundling.atomic_write import atomic_write
+    from groundling.evaluation.evaluator import evaluate
+    from groundling.learn.trained_agent import load_agent
     from groundling.learn.trainer import choose_device
 
-    for name, number in (("sessions", sessions), ("of_each_type", of_each_type)):
+    for name, number in (("episodes", episodes), ("of_each_type", episodes_per_type)):
         if number < 1:
             raise InputError(f"{name} {number}: it is 1 or more")
-    found = find(checkpoint, choose_device(device))
+    found = load_agent(checkpoint, choose_device(device))
     teacher = found.teacher(split, holdout, phase)
     report = {
         "checkpoint": checkpoint,
@@ -40,11 +40,11 @@ def evaluate(
         "holdout": teacher.split.holdout,
         "phase": teacher.phase,
         "held_out_in_training": found.held_out(teacher.split),
-        **evaluate(found.model, teacher, sessions, of_each_type),
+        **evaluate(found.model, teacher, episodes, episodes_per_type),
     }
     if out is not None:
         try:
-            write_whole(out, (json.dumps(report, indent=1) + "\n").encode())
+            atomic_write(out, (json.dumps(report, indent=1) + "\n").encode())
         except OSError as error:
             raise InputError(f"{out}: cannot be written ({error.strerror})") from error
     if as_json:
@@ -63,7 +63,7 @@ def show(report: dict[str, Any]) -> None:
         rows += [(type_, *_commands(scores)) for type_, scores in part["commands"].items()]
         print_table(
             f"{of}: commands, policy {policy}",
-            ("commands", "success %", "reward", "SPL", "wrong-object steps", "attention on target", "sessions"),
+            ("commands", "success %", "reward", "SPL", "wrong-object steps", "attention on target", "episodes"),
             rows,
         )
     rows = [("as triggered", *_questions(report["greedy"]["as_triggered"]))]

@@ -1,7 +1,7 @@
 """`groundling models`"""
 
-from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
+from groundling.extras import needs
 
 
 def models(as_json: Json = False) -> None:
@@ -17,7 +17,7 @@ def models(as_json: Json = False) -> None:
                 "method": name,
                 "class": kind.__name__,
                 "parameters": sum(parameter.numel() for parameter in model.parameters()),
-                "attends_with": kind.attends_with,
+                "attends_with": kind.attention_mechanism,
                 "answers": "yes" if kind.answers else "no",
             }
         )

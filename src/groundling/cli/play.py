@@ -9,8 +9,8 @@ from typing import Annotated
 
 import tyro
 
-from groundling.cli.extras import needs
 from groundling.errors import InputError
+from groundling.extras import needs
 
 
 def play(
@@ -31,25 +31,25 @@ def play(
         raise InputError(f"port {port}: it is from 0 to 65535")
     import torch
 
-    from groundling.learn.shipped import find
-    from groundling.page.guard import is_local
-    from groundling.page.house import House, Resident
+    from groundling.learn.trained_agent import load_agent
+    from groundling.page.access_control import is_local
+    from groundling.page.app_state import AppState, ServedAgent
+    from groundling.page.limits import Limits
     from groundling.page.server import Server, bind, serve
-    from groundling.page.settings import Settings
 
     torch.set_num_threads(1)  # many small thoughts side by side: threads within one would only wait for each other
     names = [checkpoint] if compare is None else [checkpoint, compare]
-    house = House([Resident(Path(name).stem, find(name)) for name in names], Settings())
+    app = AppState([ServedAgent(Path(name).stem, load_agent(name)) for name in names], Limits())
     bound = bind(host, port)
     token = None if is_local(host) else secrets.token_urlsafe(32)
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    quote = f"[{host}]" if ":" in host else host
+    address = f"http://{quote}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started without it
     with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        house.warm_up()
+        app.warmup_updates()
         print(f"Talk to {' and '.join(names)}: {address}", flush=True)
         if host in ("0.0.0.0", "::"):
             print("From elsewhere, put this machine's IP address in the place of the host.", flush=True)
         if not no_browser:
             webbrowser.open(address)
-        serve(Server(house), bound, host, token)
+        serve(Server(app), bound, host, token)

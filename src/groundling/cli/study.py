@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from rich.console import Console
 
-from groundling.cli.extras import needs
 from groundling.cli.output import Json, print_json, print_table
 from groundling.errors import InputError
+from groundling.extras import needs
 
 if TYPE_CHECKING:
     from groundling.study.grid import Run
@@ -40,9 +40,9 @@ def run(
     """Make the runs that have no result yet, or go on with them; a finished one is never redone."""
     needs("agent")
     needs("study")
-    from groundling.study.engines import on_ray, on_this_machine
     from groundling.study.grid import chosen
-    from groundling.study.store import Store
+    from groundling.study.launchers import run_locally, run_on_ray
+    from groundling.study.result_store import Store
 
     if engine not in ("local", "ray"):
         raise InputError(f"engine {engine!r}: it is local or ray")
@@ -57,9 +57,9 @@ def run(
     try:
         if engine == "ray":
             needs("cluster")
-            failed = on_ray(missing, out, work, threads, address, console.print)
+            failed = run_on_ray(missing, out, work, threads, address, console.print)
         else:
-            failed = on_this_machine(missing, out, work, workers, threads, console.print)
+            failed = run_locally(missing, out, work, workers, threads, console.print)
     except KeyboardInterrupt:
         console.print("Saved; the same command goes on.")
         sys.exit(130)
@@ -74,7 +74,7 @@ def status(only: Only = (), out: Out = OUT, work: Work = WORK, as_json: Json = F
     needs("agent")
     needs("study")
     from groundling.study.grid import chosen
-    from groundling.study.store import Store
+    from groundling.study.result_store import Store
 
     results, works = Store(out), Store(work)
     states = [{"run": run.name, "key": run.key, **_state(run, results, works)} for run in chosen(only)]
@@ -107,7 +107,7 @@ def table(
     """What came out, beside the paper's numbers; from result files alone."""
     needs("study")
     from groundling.study import tables
-    from groundling.study.store import Store
+    from groundling.study.result_store import Store
 
     results = [
         result
@@ -119,7 +119,7 @@ def table(
     if as_json:
         return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(results)])
     parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
-        ("whole sessions, greedy", tables.HEADER, tables.rows(results))
+        ("whole episodes, greedy", tables.HEADER, tables.rows(results))
     ]
     for part, name, told in tables.BY_TYPE:
         types, lines = tables.by_type(results, part, name)
@@ -142,10 +142,10 @@ def inside(
     """Take out of an agent what the figures of its insides need: masks, contexts, attention, maps step by step."""
     needs("agent")
     needs("study")
-    from groundling.learn.shipped import find
-    from groundling.study.inside import extract
+    from groundling.learn.trained_agent import load_agent
+    from groundling.study.representations import extract
 
-    distances = extract(find(agent), to)
+    distances = extract(load_agent(agent), to)
     if as_json:
         return print_json(distances)
     lines = [*distances.items(), ("ratio", distances["within"] / distances["across"])]
@@ -161,7 +161,7 @@ def figures(
     """Draw every figure from result files alone, as SVG and PNG; the same files give the same bytes."""
     needs("study")
     from groundling.study.figures import draw_all
-    from groundling.study.store import Store
+    from groundling.study.result_store import Store
 
     results = list(Store(out).results().values())
     if not results:

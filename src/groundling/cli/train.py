@@ -8,8 +8,8 @@ import tyro
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from groundling.cli.extras import needs
 from groundling.errors import InputError
+from groundling.extras import needs
 
 if TYPE_CHECKING:
     from groundling.learn.trainer import Trainer

@@ -7,17 +7,17 @@ import tyro
 from PIL import Image
 
 from groundling.cli.output import Json, Seed, print_json, print_table
-from groundling.env import Options
+from groundling.env import EnvOptions
 from groundling.errors import InputError
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import OBJECTS
-from groundling.teacher.session import Session, Teacher
+from groundling.teacher.teacher import EpisodeBatch, Teacher
 from groundling.world.catalog import PERSON_PIXELS
-from groundling.world.oracle import best_actions
-from groundling.world.replay import replay_file
+from groundling.world.rendering import ansi, draw, map_cells
 from groundling.world.scenario import Scenario
+from groundling.world.scripted_episodes import replay_file
+from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS
-from groundling.world.view import ansi, draw, map_cells
 
 app = tyro.extras.SubcommandApp()
 
@@ -25,7 +25,7 @@ app = tyro.extras.SubcommandApp()
 @app.command
 def show(
     seed: Seed = 0,
-    session: Annotated[int, tyro.conf.arg(help="Which session of the seed.")] = 0,
+    episode: Annotated[int, tyro.conf.arg(help="Which episode of the seed.")] = 0,
     split: Annotated[str, tyro.conf.arg(help="normal, zs1, zs2, novel or a split file.")] = "normal",
     holdout: Annotated[float, tyro.conf.arg(help="X, the percentage held out.")] = 50.0,
     phase: Annotated[str, tyro.conf.arg(help="train or test.")] = "test",
@@ -33,9 +33,9 @@ def show(
     png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Draw the map into this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """One session at its beginning: map, command, question and the oracle's path."""
-    teacher = Options(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
-    begun = teacher.begin(seed, [session])
+    """One episode at its beginning: map, command, question and the oracle's path."""
+    teacher = EnvOptions(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
+    begun = teacher.begin(seed, [episode])
     actions = oracle_actions(teacher, begun)
     if png is not None:
         pixels = draw(map_cells(begun.state), teacher.catalog.pictures[PERSON_PIXELS])[0]
@@ -52,45 +52,45 @@ def show(
         rows.append(("question", teacher.text(begun.question, 0), TYPES[begun.question.type[0]]))
         rows.append(("answer", teacher.lexicon.words[answer], ""))
     rows.append(("oracle", " ".join(actions), f"{len(actions)} steps"))
-    print_table(f"Session {session} of seed {seed}", ("", "", ""), rows)
+    print_table(f"Episode {episode} of seed {seed}", ("", "", ""), rows)
 
 
 @app.command
 def replay(file: tyro.conf.Positional[Path], as_json: Json = False) -> None:
-    """Play written sessions by the rules, one JSON object a line, and print what came of each."""
-    sessions = replay_file(file, OBJECTS)
+    """Play written episodes by the rules, one JSON object a line, and print what came of each."""
+    episodes = replay_file(file, OBJECTS)
     if as_json:
-        for played in sessions:
+        for played in episodes:
             print_json(played)
         return
-    for number, played in enumerate(sessions, 1):
+    for number, played in enumerate(episodes, 1):
         path = " ".join(f"{row},{column}" for row, column in played["positions"])
         rewards = " ".join(f"{reward:+.1f}" for reward in played["rewards"])
         print(f"{number}: positions {path} | rewards {rewards} | ended {played['ended']}")
 
 
-def oracle_actions(teacher: Teacher, session: Session) -> list[str]:
+def oracle_actions(teacher: Teacher, episode: EpisodeBatch) -> list[str]:
     """The names of the actions on a shortest way to the target, for a batch of one."""
     actions = []
     ended = False
     while not ended:
-        action, _ = best_actions(session.state)
-        session, outcome = teacher.step(session, action, ask=False)
+        action, _ = best_actions(episode.state)
+        episode, outcome = teacher.step(episode, action, ask=False)
         actions.append(ACTIONS[action[0]])
         ended = bool(outcome.terminated[0] or outcome.truncated[0])
     return actions
 
 
-def describe(teacher: Teacher, session: Session) -> dict[str, Any]:
+def describe(teacher: Teacher, episode: EpisodeBatch) -> dict[str, Any]:
     """A batch of one as plain data, in the form that `replay` reads, with what is said."""
-    scenario = Scenario.of_state(session.state)
+    scenario = Scenario.of_state(episode.state)
     return {
         **scenario.to_dict(teacher.catalog),
-        "target": scenario.at(int(session.state.target[0])),
+        "target": scenario.at(int(episode.state.target[0])),
         "max_steps": teacher.lessons.step_limit,
-        "command": teacher.text(session.command, 0),
-        "command_type": TYPES[session.command.type[0]],
-        "question": teacher.text(session.question, 0) or None,
-        "question_type": TYPES[session.question.type[0]] if session.question.type[0] >= 0 else None,
-        "answer": teacher.lexicon.words[session.question.answer[0]] if session.question.answer[0] >= 0 else None,
+        "command": teacher.text(episode.command, 0),
+        "command_type": TYPES[episode.command.type[0]],
+        "question": teacher.text(episode.question, 0) or None,
+        "question_type": TYPES[episode.question.type[0]] if episode.question.type[0] >= 0 else None,
+        "answer": teacher.lexicon.words[episode.question.answer[0]] if episode.question.answer[0] >= 0 else None,
     }

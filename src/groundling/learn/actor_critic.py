@@ -9,9 +9,9 @@ from torch import Tensor
 from groundling.agent import Model
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
-from groundling.learn.replay import Replay
-from groundling.learn.stage import Stage, Sums, draw_actions
-from groundling.learn.worlds import Frames
+from groundling.learn.replay_buffer import Replay
+from groundling.learn.stage import RunningMeans, Stage, draw_actions
+from groundling.rollout import Frames
 
 
 class ActorCritic(Stage):
@@ -26,7 +26,7 @@ class ActorCritic(Stage):
         """theta^-: the parameters as they were some updates ago."""
         self.replay = Replay(self.settings.replay, self.settings.priority)
 
-    def make_optimiser(self) -> torch.optim.Optimizer:
+    def make_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.Adagrad(
             self.model.parameters(), self.settings.rate, weight_decay=self.settings.weight_decay, foreach=True
         )
@@ -35,14 +35,14 @@ class ActorCritic(Stage):
     def exploration(self) -> float:
         """lambda: it falls linearly from 1, with the steps made."""
         share = min(1.0, self.updates * self.settings.batch / self.settings.exploration_steps)
-        return 1 + share * (self.settings.exploration_end - 1)
+        return 1 + share * (self.settings.final_exploration - 1)
 
-    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
+    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
         settings = self.settings
-        if self.updates % settings.target_delay == 0:
+        if self.updates % settings.target_update_interval == 0:
             self.target.load_state_dict(self.model.state_dict())
-        self.act(chance, sums)
-        where = self.replay.draw(settings.batch, chance)
+        self.act(rng, sums)
+        where = self.replay.draw(settings.batch, rng)
         rows = {name: values.to(self.device) for name, values in self.replay.get(where).items()}
         now = Frames(*(rows[name] for name in Frames._fields))
         after = now._replace(cells=rows["next_cells"])
@@ -70,12 +70,12 @@ class ActorCritic(Stage):
         sums.add("exploration", self.exploration)
 
     @torch.no_grad()
-    def act(self, chance: np.random.Generator, sums: Sums) -> None:
+    def act(self, rng: np.random.Generator, sums: RunningMeans) -> None:
         """One step in every world, into the replay."""
-        now = self.look()
+        now = self.observe()
         output = self.model(now.view(self.pictures), now.commands)
-        actions = draw_actions(output.action_logits, chance, self.exploration)
-        outcome, ended, after = self.worlds.step(actions)
+        actions = draw_actions(output.action_logits, rng, self.exploration)
+        outcome, ended, after = self.envs.step(actions)
         sums.add_sessions(ended)
         sums.add("frames", len(actions))
         sums.add("steps", len(actions))

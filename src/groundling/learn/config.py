@@ -7,13 +7,13 @@ from typing import Any, Self
 from groundling.agent.config import AgentConfig
 from groundling.errors import InputError, nearest
 from groundling.teacher.grammar import QUESTIONS
-from groundling.teacher.session import Lessons, Teacher
 from groundling.teacher.splits import Split
+from groundling.teacher.teacher import Lessons, Teacher
 from groundling.world.catalog import Catalog
 
 
 @dataclass(frozen=True)
-class QuestionsConfig:
+class QAPretrainingConfig:
     """The first stage of `fast`: questions alone, on what a random walk shows."""
 
     updates: int = 0
@@ -24,26 +24,26 @@ class QuestionsConfig:
     """Worlds walked in at once, and questions in an update."""
     rate: float = 1e-3
     """Learning rate of Adam."""
-    warm_up: int = 100
+    warmup_updates: int = 100
     """Updates over which the learning rate grows to its full size, or many ReLUs die at once."""
-    renewed: float = 0.3
+    reset_prob: float = 0.3
     """Chance at each step that a world is left for a new one."""
     balanced: float = 0.1
     """Share of the worlds drawn for a question type. A larger one slows everything: the rare types are made of the
-    common ones, and are learnt fast in the next stage once these are."""
+    common ones, and are learned fast in the next stage once these are."""
     curriculum: int = 20_000
-    """G: the difficulty grows over so many sessions. Without it, some seeds never learn to answer with objects: while
+    """G: the difficulty grows over so many episodes. Without it, some seeds never learn to answer with objects: while
     nothing is told apart yet, a blurred map gives the safest answers, and its gates close for good."""
-    effort: float = 0.1
+    gate_coef: float = 0.1
     """Weight of the mean gate. A few seeds else answer where something is from a map that is convolved with itself,
     right but of no use to other questions: of all readings that answer right, the simplest is shared."""
-    gradient_clip: float = 10.0
+    max_grad_norm: float = 10.0
     """Norm above which a gradient is cut."""
 
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """The second stage of `fast`: navigation by proximal policy optimisation, with questions at every step."""
+    """The second stage of `fast`: navigation by proximal policy optimization, with questions at every step."""
 
     updates: int = 0
     """Rounds of acting and learning; 0 leaves the stage out."""
@@ -52,18 +52,18 @@ class PPOConfig:
     steps: int = 16
     """Steps in each of them in a round."""
     epochs: int = 2
-    """How often a round's frames are learnt from."""
+    """How often a round's frames are learned from."""
     group: int = 16
     """Worlds in a minibatch, with all their steps, so that a command is read once for many frames."""
     rate: float = 7e-4
     """Learning rate of Adam at first; it falls to zero over the stage."""
-    planner_rate: float = 3e-3
+    planner_lr: float = 3e-3
     """The same for the planner and the terrain, which are small and begin from nothing here, and for the
     sharpness of maps, a single number that has far to go."""
     gamma: float = 0.95
     """Discount. With the paper's 0.99 a young agent's values are large and negative, and learning starts slowly."""
-    trace: float = 0.95
-    """Lambda of the generalised advantage."""
+    gae_lambda: float = 0.95
+    """Lambda of the generalized advantage."""
     clip: float = 0.2
     """How far the ratio of probabilities may move."""
     entropy: float = 0.01
@@ -87,13 +87,13 @@ class PPOConfig:
     )
     """... one of these: those that worlds drawn at random seldom trigger. Left out are those that the split and
     the maps cannot have."""
-    gradient_clip: float = 10.0
+    max_grad_norm: float = 10.0
     """Norm above which a gradient is cut; a small one shared by all losses would drown the answers'."""
 
 
 @dataclass(frozen=True)
 class ActorCriticConfig:
-    """The paper's learning: one-step actor-critic from prioritised replay."""
+    """The paper's learning: one-step actor-critic from prioritized replay."""
 
     updates: int = 0
     """Minibatches; 0 leaves the stage out."""
@@ -109,11 +109,11 @@ class ActorCriticConfig:
     """The latest steps, from which minibatches are drawn."""
     priority: float = 0.7
     """Exponent of the rank-based chance: P(step of rank r) ~ r ** -priority (Schaul et al., 2016)."""
-    target_delay: int = 1000
+    target_update_interval: int = 1000
     """The target parameters are renewed after so many updates."""
     exploration_steps: int = 1_000_000
     """Over so many steps of all worlds the chance of a random action falls linearly ..."""
-    exploration_end: float = 0.1
+    final_exploration: float = 0.1
     """... from 1 to this."""
     curriculum: int = 25_000
     """G."""
@@ -123,7 +123,7 @@ class ActorCriticConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A whole run: what is learnt, where, and how. Stages with updates are gone through in the order given here."""
+    """A whole run: what is learned, where, and how. Stages with updates are gone through in the order given here."""
 
     seed: int = 0
     """Determines the first weights, the worlds and all chance."""
@@ -136,26 +136,26 @@ class TrainConfig:
     classes: int | None = None
     """Object classes in the world; None: all."""
     lessons: Lessons = Lessons()  # noqa: RUF009 - frozen, as all defaults here are
-    """Sizes of the world; the stages set how its sessions are drawn."""
+    """Sizes of the world; the stages set how its episodes are drawn."""
     agent: AgentConfig = AgentConfig()  # noqa: RUF009
     """The model."""
-    questions: QuestionsConfig = QuestionsConfig()
+    questions: QAPretrainingConfig = QAPretrainingConfig()
     ppo: PPOConfig = PPOConfig()
     actor_critic: ActorCriticConfig = ActorCriticConfig()
-    word_decay: float = 0.0
+    word_weight_decay: float = 0.0
     """Share, times the learning rate, by which an update shrinks the word table, but for the paper's learning. Words
     start as random vectors; a reader that tells those it hears apart by this noise is at a loss with a new one."""
-    reader_decay: float = 0.0
+    reader_weight_decay: float = 0.0
     """The same for the weights by which the interpreter's reader takes words in."""
-    mishearing: float = 0.0
+    word_dropout: float = 0.0
     """Share of the words that the interpreter takes for invented ones while it learns, but for the paper's learning. It
     then reads a sentence by its build, not by the words it knows, and can do so with a word that it never heard."""
-    evaluate_every: int = 10
+    eval_interval: int = 10
     """Lines of the metrics between evaluations."""
-    evaluate_sessions: int = 500
-    """Whole sessions in each."""
+    eval_episodes: int = 500
+    """Whole episodes in each."""
     target_success: float | None = None
-    """Training stops when an evaluation finds this share of sessions successful (None: it goes on to its end) ..."""
+    """Training stops when an evaluation finds this share of episodes successful (None: it goes on to its end) ..."""
     target_accuracy: float = 1.0
     """... and this share of questions answered right."""
 
@@ -173,15 +173,15 @@ class TrainConfig:
         for name in ("word_decay", "reader_decay"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} {getattr(self, name)}: it is 0 or more")
-        if not 0 <= self.mishearing <= 1:
-            raise InputError(f"mishearing {self.mishearing}: it is from 0 to 1")
+        if not 0 <= self.word_dropout <= 1:
+            raise InputError(f"mishearing {self.word_dropout}: it is from 0 to 1")
         for name, stage in self.stages.items():
             _check(name, {k: v for k, v in asdict(stage).items() if k != "types"})
         if self.ppo.envs % self.ppo.group:
             raise InputError(f"ppo.envs {self.ppo.envs}: it is a multiple of ppo.group, {self.ppo.group}")
 
     @property
-    def stages(self) -> dict[str, QuestionsConfig | PPOConfig | ActorCriticConfig]:
+    def stages(self) -> dict[str, QAPretrainingConfig | PPOConfig | ActorCriticConfig]:
         """All stages by their names, in order; one without updates is left out of the run."""
         return {"questions": self.questions, "ppo": self.ppo, "actor_critic": self.actor_critic}
 
@@ -270,11 +270,11 @@ _OURS = AgentConfig(
 PRESETS = {
     "fast": TrainConfig(
         agent=_OURS,
-        questions=QuestionsConfig(updates=4000),
+        questions=QAPretrainingConfig(updates=4000),
         ppo=PPOConfig(updates=100),
-        word_decay=0.5,
-        reader_decay=1.0,
-        mishearing=0.1,
+        word_weight_decay=0.5,
+        reader_weight_decay=1.0,
+        word_dropout=0.1,
     ),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
@@ -283,11 +283,11 @@ PRESETS = {
         classes=20,
         split="joined",
         holdout=20.0,
-        questions=QuestionsConfig(updates=1000, curriculum=3000),
+        questions=QAPretrainingConfig(updates=1000, curriculum=3000),
         ppo=PPOConfig(updates=40),
-        word_decay=0.5,
-        reader_decay=1.0,
-        mishearing=0.1,
+        word_weight_decay=0.5,
+        reader_weight_decay=1.0,
+        word_dropout=0.1,
     ),
 }
 """`fast` is ours, `paper` the paper's, and `smoke` a small world for a first look."""

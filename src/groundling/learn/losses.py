@@ -6,20 +6,26 @@ from torch import Tensor
 
 
 def advantages(
-    rewards: Tensor, values: Tensor, next_values: Tensor, terminated: Tensor, ended: Tensor, gamma: float, trace: float
+    rewards: Tensor,
+    values: Tensor,
+    next_values: Tensor,
+    terminated: Tensor,
+    ended: Tensor,
+    gamma: float,
+    gae_lambda: float,
 ) -> Tensor:
-    """Generalised advantage estimation (Schulman et al., 2016), all arguments and the result [T, B].
+    """Generalized advantage estimation (Schulman et al., 2016), all arguments and the result [T, B].
 
-    `next_values` are those of the states that the actions led to, also where a session ended there: only `terminated`
-    zeroes them, because a session that is cut short still had a future. `ended` (terminated or truncated) stops the
-    trace, because what follows is another session.
+    `next_values` are those of the states that the actions led to, also where a episode ended there: only `terminated`
+    zeroes them, because a episode that is cut short still had a future. `ended` (terminated or truncated) stops the
+    trace, because what follows is another episode.
     """
     _same_shape(rewards, values, next_values, terminated, ended)
     deltas = rewards + gamma * next_values * ~terminated - values
     result = torch.zeros_like(rewards)
     running = torch.zeros_like(rewards[0])
     for t in reversed(range(len(rewards))):
-        running = deltas[t] + gamma * trace * running * ~ended[t]
+        running = deltas[t] + gamma * gae_lambda * running * ~ended[t]
         result[t] = running
     return result
 
@@ -65,12 +71,12 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
 
 
-def attention_loss(x_loc: Tensor, places: Tensor) -> Tensor:
+def attention_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
     """Cross entropy of attention maps [B, N] with the right places [B]; -1 is not known and does not count."""
-    if x_loc.shape[0] != places.shape[0]:
-        raise ValueError(f"{x_loc.shape[0]} maps for {places.shape[0]} places")
-    known = places >= 0
-    chance = x_loc[known].gather(1, places[known, None]).clamp(min=1e-6)
+    if x_loc.shape[0] != positions.shape[0]:
+        raise ValueError(f"{x_loc.shape[0]} maps for {positions.shape[0]} places")
+    known = positions >= 0
+    chance = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
     return -chance.log().sum() / known.sum().clamp(min=1)
 
 

@@ -1,4 +1,4 @@
-"""Navigation by proximal policy optimisation (Schulman et al., 2017), with the answers' loss on every frame."""
+"""Navigation by proximal policy optimization (Schulman et al., 2017), with the answers' loss on every frame."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ from torch import Tensor
 from groundling.agent import Model
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import advantages, answer_loss, attention_loss, entropy, ppo_loss
-from groundling.learn.stage import Stage, Sums, draw_actions
-from groundling.learn.worlds import Frames
+from groundling.learn.stage import RunningMeans, Stage, draw_actions
+from groundling.rollout import Frames
 from groundling.world.simulation import MOVES, Bools, Int16s
 
 
@@ -25,8 +25,8 @@ class Rollout(NamedTuple):
     """Of the actions, when they were chosen."""
     advantage: Tensor
     returns: Tensor
-    arrivals: Tensor
-    """Where in each view the session was rewarded in the end, see `arrivals`."""
+    hindsight_positions: Tensor
+    """Where in each view the episode was rewarded in the end, see `arrivals`."""
 
 
 class PPO(Stage):
@@ -36,37 +36,37 @@ class PPO(Stage):
 
     def __init__(self, model: Model, config: TrainConfig) -> None:
         self.settings = config.ppo
-        self.gradient_clip = self.settings.gradient_clip
+        self.max_grad_norm = self.settings.max_grad_norm
         super().__init__(model, config, self.settings.envs)
 
-    def make_optimiser(self) -> torch.optim.Optimizer:
+    def make_optimizer(self) -> torch.optim.Optimizer:
         def rate_of(name: str) -> float:
             quick = name.startswith(("planner.", "terrain.")) or name.endswith("log_sharpness")
-            return self.settings.planner_rate if quick else self.settings.rate
+            return self.settings.planner_lr if quick else self.settings.rate
 
         return self.adam(rate_of)
 
-    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
-        self.scale_rates(1 - self.progress)
-        rollout = self.act(chance, sums)
-        with self.mishearing(chance):
+    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
+        self.scale_lr(1 - self.progress)
+        rollout = self.act(rng, sums)
+        with self.word_dropout(rng):
             for _ in range(self.settings.epochs):
-                order = torch.from_numpy(chance.permutation(self.settings.envs)).to(self.device)
+                order = torch.from_numpy(rng.permutation(self.settings.envs)).to(self.device)
                 for envs in order.split(self.settings.group):
                     self.learn_from(rollout, envs, sums)
 
     @torch.no_grad()
-    def act(self, chance: np.random.Generator, sums: Sums) -> Rollout:
+    def act(self, rng: np.random.Generator, sums: RunningMeans) -> Rollout:
         """Live through a round of steps in all worlds by the policy as it is."""
         frames, actions, log_probs, rewards, values, terminated, ended = [], [], [], [], [], [], []
         agents = []
-        bootstrap = []  # the value of what a truncated session would have gone on from
+        bootstrap = []  # the value of what a truncated episode would have gone on from
         for _ in range(self.settings.steps):
-            now = self.look()
-            agents.append(self.worlds.session.state.agent)
+            now = self.observe()
+            agents.append(self.envs.episode.state.agent)
             output = self.model(now.view(self.pictures), now.commands)
-            chosen = draw_actions(output.action_logits, chance)
-            outcome, over, after = self.worlds.step(chosen)
+            chosen = draw_actions(output.action_logits, rng)
+            outcome, over, after = self.envs.step(chosen)
             sums.add_sessions(over)
             action = torch.from_numpy(chosen).to(self.device)
             truncated = torch.from_numpy(outcome.truncated).to(self.device)
@@ -82,7 +82,7 @@ class PPO(Stage):
             terminated.append(torch.from_numpy(outcome.terminated).to(self.device))
             ended.append(terminated[-1] | truncated)
             bootstrap.append(ahead)
-        now = Frames.of(self.worlds.session).to(self.device)
+        now = Frames.of(self.envs.episode).to(self.device)
         values.append(self.model(now.view(self.pictures), now.commands).value)
 
         value, over_here = torch.stack(values), torch.stack(ended)
@@ -94,7 +94,7 @@ class PPO(Stage):
             torch.stack(terminated),
             over_here,
             self.settings.gamma,
-            self.settings.trace,
+            self.settings.gae_lambda,
         )
         sums.add("frames", advantage.numel())
         sums.add("steps", advantage.numel())
@@ -105,17 +105,17 @@ class PPO(Stage):
             (advantage - advantage.mean()) / (advantage.std() + 1e-8),
             advantage + value[:-1],
             torch.from_numpy(
-                arrivals(
+                hindsight_positions(
                     np.stack(agents),
                     torch.stack(actions).cpu().numpy(),
                     torch.stack(terminated).cpu().numpy(),
                     over_here.cpu().numpy(),
-                    self.worlds.session.state.size,
+                    self.envs.episode.state.size,
                 )
             ).to(self.device),
         )
 
-    def learn_from(self, rollout: Rollout, envs: Tensor, sums: Sums) -> None:
+    def learn_from(self, rollout: Rollout, envs: Tensor, sums: RunningMeans) -> None:
         """One minibatch: some worlds, with all their steps."""
 
         def flat(part: Tensor) -> Tensor:
@@ -134,28 +134,32 @@ class PPO(Stage):
             losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)
             sums.add_answers(frames, output.answer_scores)
         if output.x_loc is not None:
-            losses["attention_loss"] = settings.hindsight * attention_loss(output.x_loc, flat(rollout.arrivals))
+            losses["attention_loss"] = settings.hindsight * attention_loss(
+                output.x_loc, flat(rollout.hindsight_positions)
+            )
         sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             sums.add(name, loss.item())
 
 
-def arrivals(agents: Int16s, actions: NDArray[np.int64], reached: Bools, ended: Bools, size: int) -> NDArray[np.int64]:
-    """[T, B]: the place in the agent's view where its session came to be rewarded, -1 if it was not, or not yet.
+def hindsight_positions(
+    agents: Int16s, actions: NDArray[np.int64], reached: Bools, ended: Bools, size: int
+) -> NDArray[np.int64]:
+    """[T, B]: the place in the agent's view where its episode came to be rewarded, -1 if it was not, or not yet.
 
     It takes nothing that the agent does not live through: its way, and that the last step of it was rewarded. All
     arguments are [T, B]; `agents` are its places on the map before its actions.
     """
-    places = np.full(agents.shape, -1)
+    positions = np.full(agents.shape, -1)
     known = np.zeros(agents.shape[1], np.bool_)
     goal = np.zeros((agents.shape[1], 2), np.int64)
     for t in reversed(range(len(agents))):
         at = np.stack(np.divmod(agents[t], size), 1)
         known = np.where(ended[t], reached[t], known)
         goal[reached[t]] = (at + MOVES[actions[t]])[reached[t]]
-        row, column = (goal - at + size - 1).T  # the agent is in the centre of a view of 2 size - 1 places a side
-        places[t, known] = (row * (2 * size - 1) + column)[known]
-    return places
+        row, column = (goal - at + size - 1).T  # the agent is in the center of a view of 2 size - 1 places a side
+        positions[t, known] = (row * (2 * size - 1) + column)[known]
+    return positions
 
 
 def _log_prob(logits: Tensor, actions: Tensor) -> Tensor:

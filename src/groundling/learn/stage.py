@@ -1,4 +1,4 @@
-"""What the ways to learn have in common: a model, an optimiser, worlds to live in, and one update after another."""
+"""What the ways to learn have in common: a model, an optimizer, worlds to live in, and one update after another."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -15,11 +15,11 @@ from groundling.agent import Model
 from groundling.agent.language import Interpreter
 from groundling.errors import TrainingError
 from groundling.learn.config import TrainConfig
-from groundling.learn.worlds import Ended, Frames, Worlds
+from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
 from groundling.teacher.grammar import TYPES
 
 
-class Sums:
+class RunningMeans:
     """Means in the making: what happened in some updates, by name."""
 
     def __init__(self, pairs: Mapping[str, Sequence[float]] | None = None) -> None:
@@ -46,8 +46,8 @@ class Sums:
             of_type = right[types == type_]
             self.add(f"accuracy/{TYPES[type_]}", float(of_type.sum()), len(of_type))
 
-    def add_sessions(self, ended: Ended) -> None:
-        """What came of sessions, all and of each type."""
+    def add_sessions(self, ended: FinishedEpisodes) -> None:
+        """What came of episodes, all and of each type."""
         self.add("reward", float(ended.reward.sum()), len(ended.reward))
         self.add("session_steps", float(ended.steps.sum()), len(ended.steps))
         self.add("success", float(ended.success.sum()), len(ended.success))
@@ -68,24 +68,24 @@ class Stage(ABC):
 
     name: str
     number: int
-    """Of the stage among all: keeps its random numbers and sessions apart from theirs."""
-    gradient_clip: float | None = None
+    """Of the stage among all: keeps its random numbers and episodes apart from theirs."""
+    max_grad_norm: float | None = None
 
-    def __init__(self, model: Model, config: TrainConfig, worlds: int) -> None:
+    def __init__(self, model: Model, config: TrainConfig, envs: int) -> None:
         self.model, self.config = model, config
         self.device = next(model.parameters()).device
         self.updates = 0
         """How many were made."""
-        self.optimiser = self.make_optimiser()
-        self.rates = [group["lr"] for group in self.optimiser.param_groups]
-        self.worlds = Worlds(config.teacher(self.name), config.seed * 8 + self.number, worlds)
-        self.pictures = self.worlds.pictures.to(self.device)
+        self.optimizer = self.make_optimizer()
+        self.base_lrs = [group["lr"] for group in self.optimizer.param_groups]
+        self.envs = RolloutEnv(config.teacher(self.name), config.seed * 8 + self.number, envs)
+        self.pictures = self.envs.pictures.to(self.device)
 
     @abstractmethod
-    def make_optimiser(self) -> torch.optim.Optimizer: ...
+    def make_optimizer(self) -> torch.optim.Optimizer: ...
 
     @abstractmethod
-    def learn(self, chance: np.random.Generator, sums: Sums) -> None:
+    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
         """Make one update."""
 
     @property
@@ -97,17 +97,20 @@ class Stage(ABC):
     def finished(self) -> bool:
         return self.updates >= self.config.stages[self.name].updates
 
-    def update(self) -> Sums:
+    def update(self) -> RunningMeans:
         """Make one update, and tell what happened."""
         key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
-        sums = Sums()
+        sums = RunningMeans()
         self.learn(np.random.Generator(np.random.Philox(key=key)), sums)
         self.updates += 1
         return sums
 
     def adam(self, rate_of: Callable[[str], float]) -> torch.optim.Optimizer:
         """Adam, with a learning rate for each parameter by its name, and decay where the config has one."""
-        decays = {"words.table": self.config.word_decay, "interpreter.rnn.weight_in": self.config.reader_decay}
+        decays = {
+            "words.table": self.config.word_weight_decay,
+            "interpreter.rnn.weight_in": self.config.reader_weight_decay,
+        }
         groups: dict[tuple[float, float], list[Tensor]] = {}
         for name, parameter in self.model.named_parameters():
             groups.setdefault((rate_of(name), decays.get(name, 0.0)), []).append(parameter)
@@ -115,23 +118,23 @@ class Stage(ABC):
             [{"params": group, "lr": rate, "weight_decay": decay} for (rate, decay), group in groups.items()]
         )
 
-    def look(self) -> Frames:
-        return self.worlds.look().to(self.device)
+    def observe(self) -> Frames:
+        return self.envs.observe().to(self.device)
 
     @contextmanager
-    def mishearing(self, chance: np.random.Generator) -> Iterator[None]:
+    def word_dropout(self, rng: np.random.Generator) -> Iterator[None]:
         """Meanwhile the interpreter, if there is one, takes some words for words that there are not.
 
         An invented word is a random vector of the table's mean and deviation, so that none that is held out is ever
         read. What is seen is not touched: the agent that takes `fox` for something else still looks for foxes.
         """
-        share = self.config.mishearing
+        share = self.config.word_dropout
 
         def mishear(_: nn.Module, heard: tuple[Tensor, Tensor, int]) -> tuple[Tensor, Tensor, int]:
             table, tokens, pad = heard
-            missed = torch.from_numpy(chance.random(tokens.shape) < share).to(tokens.device) & (tokens != pad)
+            missed = torch.from_numpy(rng.random(tokens.shape) < share).to(tokens.device) & (tokens != pad)
             count, known = int(missed.sum()), table[:pad].detach()
-            noise = torch.from_numpy(chance.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
+            noise = torch.from_numpy(rng.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
             invented = known.mean(0) + known.std(0) * noise
             numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
             return torch.cat([table, invented]), tokens.masked_scatter(missed, numbers), pad
@@ -144,48 +147,48 @@ class Stage(ABC):
 
     def descend(self, loss: Tensor) -> float:
         """Follow the gradient of a loss; its norm is returned."""
-        self.optimiser.zero_grad()
+        self.optimizer.zero_grad()
         loss.backward()
-        bound = float("inf") if self.gradient_clip is None else self.gradient_clip
+        bound = float("inf") if self.max_grad_norm is None else self.max_grad_norm
         norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), bound))
         if not np.isfinite(norm) or not np.isfinite(loss.item()):
             raise TrainingError(
                 f"stage {self.name}, update {self.updates}: the loss is {loss.item():g} and the norm of its gradient "
                 f"{norm:g}; a smaller learning rate may help"
             )
-        self.optimiser.step()
+        self.optimizer.step()
         return norm
 
-    def scale_rates(self, scale: float) -> None:
+    def scale_lr(self, scale: float) -> None:
         """Set the learning rates to a part of what they are by the config."""
-        for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
+        for group, rate in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
             group["lr"] = scale * rate
 
     def tensors(self) -> dict[str, Tensor]:
         """All that is needed to go on from here, but for the model."""
-        result = {f"worlds.{name}": torch.from_numpy(array) for name, array in self.worlds.arrays().items()}
+        result = {f"worlds.{name}": torch.from_numpy(array) for name, array in self.envs.arrays().items()}
         for name, parameter in self.model.named_parameters():
-            for key, value in self.optimiser.state[parameter].items():
-                result[f"optimiser.{key}.{name}"] = value
+            for key, value in self.optimizer.state[parameter].items():
+                result[f"optimizer.{key}.{name}"] = value
         return result
 
     def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
         """Go on from `tensors`, with the model as it was then."""
         self.updates = updates
-        self.worlds.restore(
+        self.envs.restore(
             {name.removeprefix("worlds."): t.numpy() for name, t in tensors.items() if name.startswith("worlds.")}
         )
         parameters = dict(self.model.named_parameters())
         for name, tensor in tensors.items():
             kind, _, rest = name.partition(".")
-            if kind == "optimiser":
+            if kind == "optimizer":
                 key, _, owner = rest.partition(".")
-                self.optimiser.state[parameters[owner]][key] = tensor.clone()
+                self.optimizer.state[parameters[owner]][key] = tensor.clone()
 
 
-def draw_actions(logits: Tensor, chance: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
+def draw_actions(logits: Tensor, rng: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
     """[B]: actions from the softmax of [B, actions], or any with the chance `random`: lambda / 4 + (1 - lambda) pi."""
     probability = F.softmax(logits.double(), dim=1).cpu().numpy()
     mixed = random / probability.shape[1] + (1 - random) * probability
-    drawn = (mixed.cumsum(1) < chance.random((len(mixed), 1))).sum(1)
+    drawn = (mixed.cumsum(1) < rng.random((len(mixed), 1))).sum(1)
     return np.asarray(np.minimum(drawn, probability.shape[1] - 1))

@@ -1,8 +1,8 @@
 """A training run: stages one after another, in a folder that holds all that is needed to go on after any crash.
 
-config.json         what is being learnt, and how
+config.json         what is being learned, and how
 metrics.jsonl       one line for some updates, and one for each evaluation
-state.safetensors   everything: weights, optimiser, worlds, replay, sentences heard
+state.safetensors   everything: weights, optimizer, worlds, replay, sentences heard
 last.safetensors    the agent as it is
 best.safetensors    the agent that did best in an evaluation
 tensorboard/        the metrics again, as curves
@@ -30,25 +30,25 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 import groundling
 from groundling.agent import build
-from groundling.agent.checkpoint import Checkpoint, read_whole, save
+from groundling.agent.checkpoint import Checkpoint, read_tensors, save
+from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, TrainingError
-from groundling.files import write_whole
+from groundling.evaluation.evaluator import Evaluator
+from groundling.evaluation.leak_check import LeakCheck, check
 from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
-from groundling.learn.evaluate import Examiner
-from groundling.learn.leaks import LeakCheck, check
 from groundling.learn.ppo import PPO
-from groundling.learn.questions import Questions
-from groundling.learn.stage import Stage, Sums
+from groundling.learn.qa_pretraining import QAPretraining
+from groundling.learn.stage import RunningMeans, Stage
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.lexicon import Lexicon
-from groundling.teacher.session import Teacher
+from groundling.teacher.teacher import Teacher
 
-STAGES: dict[str, Callable[..., Stage]] = {"questions": Questions, "ppo": PPO, "actor_critic": ActorCritic}
+STAGES: dict[str, Callable[..., Stage]] = {"questions": QAPretraining, "ppo": PPO, "actor_critic": ActorCritic}
 LOG_EVERY = {"questions": 25, "ppo": 1, "actor_critic": 250}
 """Updates that make a line of the metrics."""
 VALIDATION = (1 << 40) + 1000
-"""Seed of the sessions that a run is evaluated on as it goes; the final evaluation uses others."""
+"""Seed of the episodes that a run is evaluated on as it goes; the final evaluation uses others."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Progress:
     """Of the metrics."""
     frames: int = 0
     steps: int = 0
-    sessions: int = 0
+    episodes: int = 0
     seconds: float = 0.0
     """Spent on training, over all resumes."""
     best: float = -1.0
@@ -135,7 +135,7 @@ class Trainer:
                 if reason is not None:
                     return reason
                 self._next_stage()
-            sums = Sums(self.progress.unlogged)
+            sums = RunningMeans(self.progress.unlogged)
             sums.merge(self.stage.update())
             self.progress.updates = self.stage.updates
             self.progress.unlogged = sums.pairs()
@@ -143,7 +143,7 @@ class Trainer:
             if self.stage.updates % LOG_EVERY[self.progress.stage] == 0 or self.stage.finished:
                 line = self._count(sums)
                 walks = self.progress.stage != "questions"
-                if walks and (self.progress.lines % self.config.evaluate_every == 0 or self.stage.finished):
+                if walks and (self.progress.lines % self.config.eval_interval == 0 or self.stage.finished):
                     line |= self._evaluate()
             now = time.monotonic()
             self.progress.seconds += now - before
@@ -174,28 +174,26 @@ class Trainer:
         return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
 
     def _next_stage(self) -> None:
-        heard, answered = self.stage.worlds.heard, self.stage.worlds.answered
+        heard, answered = self.stage.envs.heard, self.stage.envs.answered
         self.progress.stage = self.order[self.order.index(self.progress.stage) + 1]
         self.progress.updates = 0
         self.stage = STAGES[self.progress.stage](self.model, self.config)
-        self.stage.worlds.heard, self.stage.worlds.answered = heard, answered
+        self.stage.envs.heard, self.stage.envs.answered = heard, answered
 
-    def _count(self, sums: Sums) -> dict[str, float]:
+    def _count(self, sums: RunningMeans) -> dict[str, float]:
         progress = self.progress
         progress.lines += 1
         progress.unlogged = {}
         progress.frames += int(sums.total["frames"])
         progress.steps += int(sums.total["steps"])
-        progress.sessions += int(sums.count["success"])
+        progress.episodes += int(sums.count["success"])
         return {name: mean for name, mean in sums.means().items() if name not in ("frames", "steps")}
 
     def _evaluate(self) -> dict[str, float]:
-        """Success and accuracy in whole sessions at full difficulty, of sentences such as are trained."""
-        trained = self.stage.worlds.teacher
+        """Success and accuracy in whole episodes at full difficulty, of sentences such as are trained."""
+        trained = self.stage.envs.teacher
         teacher = Teacher(self.config.lessons, trained.split, "train", trained.catalog)
-        record = Examiner(self.model, teacher, greedy=True, attention=False).examine(
-            self.config.evaluate_sessions, VALIDATION
-        )
+        record = Evaluator(self.model, teacher, greedy=True, attention=False).run(self.config.eval_episodes, VALIDATION)
         progress = self.progress
         found = {"success": record.success, "accuracy": record.right}
         progress.evaluation = {name: float(values.mean()) for name, values in found.items() if len(values)}
@@ -208,7 +206,7 @@ class Trainer:
     def _log(self, line: dict[str, float], writer: SummaryWriter) -> None:
         p = self.progress
         told = {"line": p.lines, "stage": p.stage, "update": p.updates, "seconds": round(p.seconds, 2)}
-        counts = {"frames": p.frames, "steps": p.steps, "sessions": p.sessions}
+        counts = {"frames": p.frames, "steps": p.steps, "episodes": p.episodes}
         rounded = {name: float(f"{value:.5g}") for name, value in line.items()}
         with self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**told, **counts, **rounded}) + "\n")
@@ -225,7 +223,7 @@ class Trainer:
         weights = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         stage = {f"stage.{name}": tensor for name, tensor in self.stage.tensors().items()}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage}.items()}
-        write_whole(self.state_path, to_bytes(tensors, {"progress": json.dumps(asdict(self.progress))}))
+        atomic_write(self.state_path, to_bytes(tensors, {"progress": json.dumps(asdict(self.progress))}))
         self._save_agent("last")
 
     def _save_agent(self, name: str) -> None:
@@ -233,8 +231,8 @@ class Trainer:
 
     def checkpoint(self) -> Checkpoint:
         """The agent as it is, with all that tells how it came to be."""
-        teacher = self.stage.worlds.teacher
-        heard = np.sort(np.fromiter(self.stage.worlds.heard, np.int64))
+        teacher = self.stage.envs.teacher
+        heard = np.sort(np.fromiter(self.stage.envs.heard, np.int64))
         progress = {name: value for name, value in asdict(self.progress).items() if name not in ("best", "unlogged")}
         provenance = {
             "config": self.config.to_dict(),
@@ -285,7 +283,7 @@ def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
     """What a run saved in its folder."""
     path = folder / "state.safetensors"
     try:
-        metadata, tensors = read_whole(path)
+        metadata, tensors = read_tensors(path)
         return Progress(**json.loads(metadata["progress"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not the state of a run ({error})") from error
@@ -293,9 +291,9 @@ def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
 
 def check_leaks(folder: Path, config: TrainConfig) -> LeakCheck:
     """Whether the run in a folder heard anything that its config holds out."""
-    worlds = _part(read_state(folder)[1], "stage.worlds.")
+    envs = _part(read_state(folder)[1], "stage.worlds.")
     grammar = Grammar(Lexicon(), config.catalog().pairs)
-    return check(worlds["heard"].numpy(), worlds["answered"].numpy(), config.split_for(config.split), grammar)
+    return check(envs["heard"].numpy(), envs["answered"].numpy(), config.split_for(config.split), grammar)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -308,7 +306,7 @@ def _prepare(folder: Path, config: TrainConfig, resume: bool) -> None:
     try:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, (json.dumps(config.to_dict(), indent=1) + "\n").encode())
+            atomic_write(path, (json.dumps(config.to_dict(), indent=1) + "\n").encode())
             return
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -337,4 +335,4 @@ def _cut(path: Path, lines: int) -> None:
     """Keep the first lines of a log: what was logged after the last save will be logged again."""
     if path.exists():
         kept = path.read_text("utf-8").splitlines(keepends=True)[:lines]
-        write_whole(path, "".join(kept).encode())
+        atomic_write(path, "".join(kept).encode())

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from groundling.errors import InputError, nearest
-from groundling.world.scenario import shown
+from groundling.world.scenario import quote
 
 
 class Message:
@@ -12,7 +12,7 @@ class Message:
 
     def __init__(self, record: Any, what: str = "a message") -> None:
         if not isinstance(record, dict):
-            raise InputError(f"{what} is a JSON object, not {shown(record)}")
+            raise InputError(f"{what} is a JSON object, not {quote(record)}")
         self._what = what
         self._record = record
         self._taken: set[str] = set()
@@ -41,7 +41,7 @@ class Message:
     def text(self, name: str, most: int) -> str:
         value = self.take(name)
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{name} is a text, not {shown(value)}")
+            raise InputError(f"{name} is a text, not {quote(value)}")
         if len(value) > most:
             raise InputError(f"{name} of {len(value):,} letters: {most:,} at the most")
         return value
@@ -49,26 +49,26 @@ class Message:
     def whole(self, name: str, below: int) -> int:
         value = self.take(name)
         if type(value) is not int or not 0 <= value < below:
-            raise InputError(f"{name} {shown(value)}: it is a whole number, 0 or more and below {below:,}")
+            raise InputError(f"{name} {quote(value)}: it is a whole number, 0 or more and below {below:,}")
         return value
 
     def one_of(self, name: str, choices: tuple[str, ...]) -> str:
         value = self.take(name)
         if not isinstance(value, str) or value not in choices:
-            raise InputError(f"{name} {shown(value)}: it is one of {', '.join(choices)}")
+            raise InputError(f"{name} {quote(value)}: it is one of {', '.join(choices)}")
         return value
 
     def items(self, name: str, most: int) -> list[Any]:
         value = self.take(name)
         if not isinstance(value, list) or len(value) > most:
-            raise InputError(f"{name} {shown(value)}: it is a list of {most} at the most")
+            raise InputError(f"{name} {quote(value)}: it is a list of {most} at the most")
         return value
 
     def end(self) -> None:
         """Refuse what nobody asked for."""
         for name in self._record:
             if name not in self._taken:
-                raise InputError(f"unknown field {shown(name)} in {self._what}{nearest(name[:40], self._taken)}")
+                raise InputError(f"unknown field {quote(name)} in {self._what}{nearest(name[:40], self._taken)}")
 
 
 def _refuse_constant(name: str) -> None:

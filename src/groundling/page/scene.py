@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from groundling.errors import InputError
-from groundling.page.drawing import decode
+from groundling.page.limits import Limits
 from groundling.page.message import Message
-from groundling.page.settings import Settings
-from groundling.teacher.session import Teacher
+from groundling.page.uploads import decode
+from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import PERSON_PIXELS, Catalog
-from groundling.world.scenario import KEYS, Scenario, shown
+from groundling.world.scenario import KEYS, Scenario, quote
 
 FORMAT = "groundling-scenario-1"
 _REPLAY_KEYS = ("target", "max_steps", "actions")
@@ -41,19 +41,19 @@ class Scene:
 class Scenes:
     """Reads scenes of one world's icons and size; what drawings need is made once and kept for a while."""
 
-    def __init__(self, base: Teacher, settings: Settings) -> None:
+    def __init__(self, base: Teacher, settings: Limits) -> None:
         self.base, self.settings = base, settings
         self.teacher = lru_cache(maxsize=16)(self._teacher)
 
     def read(self, record: Any) -> Scene:
         message = Message(record, "a scenario")
         if message.has("format") and message.take("format") != FORMAT:
-            raise InputError(f"scenario: its format is {shown(message.take('format'))}, this version reads {FORMAT!r}")
+            raise InputError(f"scenario: its format is {quote(message.take('format'))}, this version reads {FORMAT!r}")
         for key in _REPLAY_KEYS:
             message.has(key)
         sentence = ""
         if message.has("sentence") and message.take("sentence") != "":
-            sentence = message.text("sentence", self.settings.sentence_letters)
+            sentence = message.text("sentence", self.settings.sentence_chars)
         drawings = self._drawings(message.take("drawings")) if message.has("drawings") else ()
         parts = {key: message.take(key) for key in KEYS}
         message.end()
@@ -66,8 +66,8 @@ class Scenes:
         if len(record) > self.settings.drawings:
             raise InputError(f"{len(record)} drawings: {self.settings.drawings} at the most")
         for name in record:
-            if len(name) > self.settings.name_letters:
-                raise InputError(f"drawing {shown(name)}: a name has {self.settings.name_letters} letters at the most")
+            if len(name) > self.settings.name_chars:
+                raise InputError(f"drawing {quote(name)}: a name has {self.settings.name_chars} letters at the most")
         return tuple(record.items())
 
     def _teacher(self, drawings: tuple[tuple[str, str], ...]) -> Teacher:

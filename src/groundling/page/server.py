@@ -17,12 +17,12 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from groundling.errors import InputError
-from groundling.page.files import STATIC
-from groundling.page.guard import Guard
-from groundling.page.house import House
+from groundling.page.access_control import AccessControl
+from groundling.page.app_state import AppState
+from groundling.page.client import Client
+from groundling.page.connections import Connection, Connections
 from groundling.page.message import Message
-from groundling.page.room import Room
-from groundling.page.sessions import Session, Sessions
+from groundling.page.static_files import STATIC
 
 LOG = logging.getLogger("groundling.page")
 GOING_AWAY, TOO_BIG, TRY_LATER = 1001, 1009, 1013
@@ -33,10 +33,10 @@ _IDS = 1 << 53
 class Server:
     """Answers browsers; messages are worked on in threads, so that nobody waits for another's connection."""
 
-    def __init__(self, house: House) -> None:
-        self.house, self.settings = house, house.settings
-        self.sessions = Sessions(house.settings)
-        self.hello = json.dumps({"hello": house.hello()})
+    def __init__(self, app: AppState) -> None:
+        self.app, self.settings = app, app.settings
+        self.connections = Connections(app.settings)
+        self.hello = json.dumps({"hello": app.hello()})
 
     def app(self, host: str, token: str | None) -> ASGIApp:
         routes = [
@@ -45,7 +45,7 @@ class Server:
             Route("/static/{name}", self.file),
             WebSocketRoute("/talk", self.talk),
         ]
-        return Guard(Starlette(routes=routes, lifespan=self.lifespan), host, token)
+        return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -58,7 +58,7 @@ class Server:
         return Response(STATIC["index.html"].data, media_type=STATIC["index.html"].media_type)
 
     async def icons(self, _: Request) -> Response:
-        return Response(self.house.sheet, media_type="image/png")
+        return Response(self.app.sheet, media_type="image/png")
 
     async def file(self, request: Request) -> Response:
         file = STATIC.get(request.path_params["name"])
@@ -68,18 +68,18 @@ class Server:
 
     async def talk(self, socket: WebSocket) -> None:
         await socket.accept()
-        session = await self.sessions.admit(socket)
-        if session is None:
-            return await socket.close(TRY_LATER, "too many sessions are open, try again later")
+        connection = await self.connections.admit(socket)
+        if connection is None:
+            return await socket.close(TRY_LATER, "too many connections are open, try again later")
         try:
-            await self._converse(socket, session)
+            await self._converse(socket, connection)
         except WebSocketDisconnect:
             pass
         finally:
-            self.sessions.leave(session)
+            self.connections.leave(connection)
 
-    async def _converse(self, socket: WebSocket, session: Session) -> None:
-        room = Room(self.house)
+    async def _converse(self, socket: WebSocket, connection: Connection) -> None:
+        client = Client(self.app)
         await socket.send_text(self.hello)
         while socket.application_state is WebSocketState.CONNECTED:
             try:
@@ -92,24 +92,24 @@ class Server:
             text = event.get("text")
             if text is not None and len(text) > self.settings.message_bytes:
                 return await socket.close(TOO_BIG, "the message is too long")
-            answer = await self.reply(room, session, text)
+            answer = await self.reply(client, connection, text)
             if socket.application_state is WebSocketState.CONNECTED:
                 await socket.send_text(answer)
 
-    async def reply(self, room: Room, session: Session, text: str | None) -> str:
+    async def reply(self, client: Client, connection: Connection, text: str | None) -> str:
         """The answer to one message, whatever it is: a result or what is wrong, and never how the server is made."""
         number: int | None = None
         try:
-            if not session.may_speak():
+            if not connection.may_speak():
                 await asyncio.sleep(1 / self.settings.messages_per_second)  # or a flood would cost more than it does
                 raise InputError(f"too many messages: {self.settings.messages_per_second:g} a second at the most")
             if text is None:
                 raise InputError("a message is text, not bytes")
             message = Message.parse(text)
             number = message.whole("id", _IDS)
-            do = message.one_of("do", tuple(room.requests))
-            pool = self.slow if do in room.SLOW else self.quick
-            result = await asyncio.get_running_loop().run_in_executor(pool, room.requests[do], message)
+            do = message.one_of("do", tuple(client.requests))
+            pool = self.slow if do in client.SLOW else self.quick
+            result = await asyncio.get_running_loop().run_in_executor(pool, client.requests[do], message)
             return json.dumps({"id": number, **result})
         except InputError as error:
             return json.dumps({"id": number, "error": str(error)})

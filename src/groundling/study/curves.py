@@ -26,7 +26,7 @@ def write(make: Callable[[], Figure], *paths: Path) -> None:
 
 
 def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
-    """Success in whole sessions and answers right against minutes, one line for the metrics of each run."""
+    """Success in whole episodes and answers right against minutes, one line for the metrics of each run."""
     figure = Figure(figsize=(6.4, 2.8), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for k, (run, lines) in enumerate(runs.items()):
@@ -34,7 +34,7 @@ def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
             points = [(line["seconds"] / 60, 100 * line[name]) for line in lines if name in line]
             shade = str(0.6 * k / max(1, len(runs) - 1))
             axis.plot(*zip(*points, strict=True), color=shade, linewidth=1, label=run, marker=marker)
-    axes[0].set(title="commands done in whole sessions", xlabel="minutes", ylabel="%", ylim=(0, 101))
+    axes[0].set(title="commands done in whole episodes", xlabel="minutes", ylabel="%", ylim=(0, 101))
     axes[1].set(title="questions right", xlabel="minutes")
     for axis in axes:
         axis.grid(alpha=0.3)

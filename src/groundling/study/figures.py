@@ -18,7 +18,7 @@ from groundling.study.curves import learning, write
 from groundling.study.tables import METHODS, Result, held, ordered
 from groundling.teacher.grammar import COMMANDS
 from groundling.world.catalog import PERSON_PIXELS, Catalog
-from groundling.world.view import draw
+from groundling.world.rendering import draw
 
 LOOKS: dict[str, dict[str, Any]] = {
     "ours": {"color": "#000000", "linestyle": "-", "marker": "o"},
@@ -28,7 +28,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "ce": {"color": "#aaaaaa", "linestyle": ":", "marker": "D"},
     "nava": {"color": "#009e73", "linestyle": (0, (5, 1, 1, 1)), "marker": "x"},
 }
-"""Of the methods: told apart by line and mark where there is no colour."""
+"""Of the methods: told apart by line and mark where there is no color."""
 HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
 TOPIC_LOOKS = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
 INK = (0.145, 0.388, 0.784)
@@ -61,7 +61,7 @@ def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Ca
 
 
 def rewards(normal: Sequence[Result]) -> Figure:
-    """Reward per session in training against steps: the mean over seeds, and how far they lie apart."""
+    """Reward per episode in training against steps: the mean over seeds, and how far they lie apart."""
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")
     axis = figure.subplots()
     for method, runs in _by_method(normal).items():
@@ -72,7 +72,7 @@ def rewards(normal: Sequence[Result]) -> Figure:
         look = {name: value for name, value in LOOKS[method].items() if name != "marker"}
         axis.plot(steps, heights.mean(0), label=f"{method} ({len(runs)})", linewidth=1.2, **look)
         axis.fill_between(steps, heights.min(0), heights.max(0), color=LOOKS[method]["color"], alpha=0.15, linewidth=0)
-    axis.set(xlabel="thousands of steps", ylabel="reward per session", title="training (in brackets: seeds)")
+    axis.set(xlabel="thousands of steps", ylabel="reward per episode", title="training (in brackets: seeds)")
     axis.grid(alpha=0.3)
     axis.legend(ncols=2)
     return figure
@@ -118,7 +118,7 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
         axes[0, column].set(title=type_)
         axes[1, column].set(ylim=(-2, 102))
         axes[1, column].tick_params(labelbottom=True)
-    axes[0, 0].set(ylabel="reward per session")
+    axes[0, 0].set(ylabel="reward per episode")
     axes[1, 0].set(ylabel="commands done, %", xlabel="X, %")
     axes[2, 0].set(ylabel="questions right, %", xlabel="X, %", ylim=(-2, 102))
     for axis in axes[2, 1:]:

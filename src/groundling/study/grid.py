@@ -27,9 +27,9 @@ class Run:
     """A training run of the study, and its test."""
 
     config: TrainConfig
-    sessions: int = 5000
+    episodes: int = 5000
     """Of the test, as triggered."""
-    of_each_type: int = 1000
+    episodes_per_type: int = 1000
     """Of each sentence type's own."""
 
     @property
@@ -41,7 +41,7 @@ class Run:
     @property
     def key(self) -> str:
         """Of the content: runs with the same key are the same, and one that is finished is never redone."""
-        content = [self.config.to_dict(), self.sessions, self.of_each_type]
+        content = [self.config.to_dict(), self.episodes, self.episodes_per_type]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
@@ -64,7 +64,7 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
         questions=replace(fast.questions, updates=first),
         ppo=replace(fast.ppo, updates=second),
         # To the others a misheard word is lost; NAVA, which has rewards alone to learn words from, learns none then.
-        mishearing=fast.mishearing if method == "ours" else 0.0,
+        word_dropout=fast.word_dropout if method == "ours" else 0.0,
         split=split,
         holdout=holdout,
         seed=seed,

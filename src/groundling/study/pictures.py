@@ -1,4 +1,4 @@
-"""Pictures of sessions: maps with what is said, where an agent attends, and how it walks."""
+"""Pictures of episodes: maps with what is said, where an agent attends, and how it walks."""
 
 import textwrap
 from collections.abc import Sequence
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from groundling.agent import Model
-from groundling.learn.shipped import Trained
-from groundling.teacher.session import Session, Teacher
-from groundling.teacher.speech import Speech
+from groundling.learn.trained_agent import TrainedAgent
+from groundling.teacher.episode_sampling import SentenceBatch
+from groundling.teacher.teacher import EpisodeBatch, Teacher
 from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS
-from groundling.world.view import draw, map_cells, on_map, view_cells
+from groundling.world.rendering import draw, map_cells, on_map, view_cells
 
 CAPTION_PIXELS = 84
 HEAT = np.array([230, 120, 0], np.float64)
-"""The colour of full attention, on icons that have every other."""
+"""The color of full attention, on icons that have every other."""
 
 
 def captioned(
-    teacher: Teacher, session: Session, b: int, lines: Sequence[str], heat: NDArray[np.float32] | None = None
+    teacher: Teacher, episode: EpisodeBatch, b: int, lines: Sequence[str], heat: NDArray[np.float32] | None = None
 ) -> Image.Image:
-    """The map of session b from above, coloured by attention [N] if given, with lines of text under it."""
-    pixels = draw(map_cells(session.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
+    """The map of episode b from above, colored by attention [N] if given, with lines of text under it."""
+    pixels = draw(map_cells(episode.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
     if heat is not None:
-        pixels = warmed(pixels, on_map(heat, session.state.size, int(session.state.agent[b])))
+        pixels = warmed(pixels, on_map(heat, episode.state.size, int(episode.state.agent[b])))
     return over_text(pixels, lines)
 
 
@@ -42,7 +42,7 @@ def over_text(pixels: NDArray[np.uint8], lines: Sequence[str]) -> Image.Image:
 
 
 def warmed(pixels: NDArray[np.uint8], heat: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """A map's picture with each cell coloured by its share of attention; a frame marks the warm ones."""
+    """A map's picture with each cell colored by its share of attention; a frame marks the warm ones."""
     warm = np.kron(heat, np.ones((PERSON_PIXELS, PERSON_PIXELS)))[..., None]
     mixed = pixels * (1 - 0.6 * warm) + HEAT * 0.6 * warm
     for row, column in np.argwhere(heat > 0.1):
@@ -71,63 +71,63 @@ def save_gif(frames: Sequence[Image.Image], path: Path | BinaryIO, milliseconds:
 
 
 class Thought(NamedTuple):
-    """What an agent makes of one sentence in one session."""
+    """What an agent makes of one sentence in one episode."""
 
     x_loc: NDArray[np.float32]
     action: int
     answer: str
-    emphasised: str
+    emphasized: str
     """The sentence, with the words that the agent attends to in capitals."""
 
 
-def look_inside(
-    model: Model, teacher: Teacher, session: Session, b: int, speech: Speech
+def explain_sentence(
+    model: Model, teacher: Teacher, episode: EpisodeBatch, b: int, sentences: SentenceBatch
 ) -> tuple[dict[str, NDArray[np.float32]], list[str]]:
     """What `Model.explain` says of sentence b, and its words."""
-    image = draw(view_cells(session.state)[b : b + 1], teacher.catalog.pictures[CELL_PIXELS])[0]
-    tokens = [token for token in speech.tokens[b].tolist() if token != teacher.lexicon.pad]
+    image = draw(view_cells(episode.state)[b : b + 1], teacher.catalog.pictures[CELL_PIXELS])[0]
+    tokens = [token for token in sentences.tokens[b].tolist() if token != teacher.lexicon.pad]
     return model.explain(image, tokens), [teacher.lexicon.words[token] for token in tokens]
 
 
-def think(agent: Trained, teacher: Teacher, session: Session, b: int, speech: Speech) -> Thought:
+def think(agent: TrainedAgent, teacher: Teacher, episode: EpisodeBatch, b: int, sentences: SentenceBatch) -> Thought:
     """Ask an agent what it thinks of sentence b."""
-    inside, words = look_inside(agent.model, teacher, session, b, speech)
+    inside, words = explain_sentence(agent.model, teacher, episode, b, sentences)
     attended = inside["word_attention"].max(0) if "word_attention" in inside else np.zeros(len(words))
-    emphasised = " ".join(w.upper() if a > 0.3 else w for w, a in zip(words, attended, strict=True))
+    emphasized = " ".join(w.upper() if a > 0.3 else w for w, a in zip(words, attended, strict=True))
     return Thought(
         inside["x_loc"],
         int(inside["action_probabilities"].argmax()),
         teacher.lexicon.words[int(inside["answer_scores"].argmax())],
-        emphasised,
+        emphasized,
     )
 
 
-def attention_sheet(agent: Trained, teacher: Teacher, session: Session, columns: int = 4) -> Image.Image:
-    """Where an agent attends: to the command in every other session, and to the question in the rest."""
+def attention_sheet(agent: TrainedAgent, teacher: Teacher, episode: EpisodeBatch, columns: int = 4) -> Image.Image:
+    """Where an agent attends: to the command in every other episode, and to the question in the rest."""
     tiles = []
-    for b in range(len(session.index)):
-        asked = b % 2 == 1 and session.question.type[b] >= 0
-        thought = think(agent, teacher, session, b, session.question if asked else session.command)
-        lines = [thought.emphasised]
+    for b in range(len(episode.index)):
+        asked = b % 2 == 1 and episode.question.type[b] >= 0
+        thought = think(agent, teacher, episode, b, episode.question if asked else episode.command)
+        lines = [thought.emphasized]
         if asked:
-            true = teacher.lexicon.words[session.question.answer[b]]
+            true = teacher.lexicon.words[episode.question.answer[b]]
             lines.append(f"Agent: {thought.answer}." + ("" if thought.answer == true else f" (It is {true}.)"))
-        tiles.append(captioned(teacher, session, b, lines, thought.x_loc))
+        tiles.append(captioned(teacher, episode, b, lines, thought.x_loc))
     return sheet(tiles, columns)
 
 
-def walk(agent: Trained, teacher: Teacher, session: Session) -> list[Image.Image]:
-    """How an agent lives through one session: its attention to the command, its answers and its steps."""
+def walk(agent: TrainedAgent, teacher: Teacher, episode: EpisodeBatch) -> list[Image.Image]:
+    """How an agent lives through one episode: its attention to the command, its answers and its steps."""
     frames = []
     over = False
     while not over:
-        thought = think(agent, teacher, session, 0, session.command)
-        lines = [f"Teacher: {teacher.text(session.command, 0)}"]
-        if session.question.type[0] >= 0:
-            answer = think(agent, teacher, session, 0, session.question).answer
-            lines += [f"Teacher: {teacher.text(session.question, 0)}", f"Agent: {answer.capitalize()}."]
-        frames.append(captioned(teacher, session, 0, lines, thought.x_loc))
-        session, outcome = teacher.step(session, np.array([thought.action]))
+        thought = think(agent, teacher, episode, 0, episode.command)
+        lines = [f"Teacher: {teacher.text(episode.command, 0)}"]
+        if episode.question.type[0] >= 0:
+            answer = think(agent, teacher, episode, 0, episode.question).answer
+            lines += [f"Teacher: {teacher.text(episode.question, 0)}", f"Agent: {answer.capitalize()}."]
+        frames.append(captioned(teacher, episode, 0, lines, thought.x_loc))
+        episode, outcome = teacher.step(episode, np.array([thought.action]))
         over = bool(outcome.terminated[0] or outcome.truncated[0])
     end = "Target reached." if outcome.terminated[0] else "Time is up."
-    return [*frames, captioned(teacher, session, 0, [f"Teacher: {teacher.text(session.command, 0)}", end])]
+    return [*frames, captioned(teacher, episode, 0, [f"Teacher: {teacher.text(episode.command, 0)}", end])]

@@ -18,11 +18,11 @@ PUBLISHED = {
 def ordered(results: Iterable[Result]) -> list[Result]:
     """As the paper has them: by split, then by what is held out, then by method and seed."""
 
-    def place(result: Result) -> tuple[int, float, int, int]:
+    def position(result: Result) -> tuple[int, float, int, int]:
         split, method = SPLITS.index(result["split"]), METHODS.index(result["method"])
         return split, held(result), method, result["seed"]
 
-    return sorted((result for result in results if result["split"] in SPLITS), key=place)
+    return sorted((result for result in results if result["split"] in SPLITS), key=position)
 
 
 def held(result: Result) -> float:
@@ -35,7 +35,7 @@ HEADER = ("run", "NAV %", "QA %", "attention", "paper", "minutes", "leaks")
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """One row a run: means of whole sessions with the greedy policy, with 95 % intervals."""
+    """One row a run: means of whole episodes with the greedy policy, with 95 % intervals."""
     return [_row(result) for result in ordered(results)]
 
 

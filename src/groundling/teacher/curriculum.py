@@ -1,11 +1,11 @@
-"""How difficult a session is: the paper's five quantities grow with G'/G, the share of the curriculum gone through.
+"""How difficult a episode is: the paper's five quantities grow with G'/G, the share of the curriculum gone through.
 
-G' is the session's own index, so that difficulty too is the same whatever the batch size or the number of workers.
+G' is the episode's own index, so that difficulty too is the same whatever the batch size or the number of workers.
 """
 
 from typing import NamedTuple
 
-from groundling.kernel import kernel
+from groundling.jit import kernel
 from groundling.teacher.grammar import MAX_WORDS
 
 EASIEST_OPEN_SIZE = 3
@@ -17,7 +17,7 @@ EASIEST_WORDS = 5
 
 
 class Difficulty(NamedTuple):
-    """The limits of one session: each quantity is drawn up to here."""
+    """The limits of one episode: each quantity is drawn up to here."""
 
     open_size: int
     objects: int
@@ -27,16 +27,16 @@ class Difficulty(NamedTuple):
 
 
 @kernel
-def difficulty(session: int, sessions: int, size: int, objects: int, walls: int, classes: int) -> Difficulty:
-    """The limits of session G' of a curriculum of G = `sessions` (0: none), given those of the full world."""
-    if session >= sessions:
+def difficulty(episode: int, episodes: int, size: int, objects: int, walls: int, classes: int) -> Difficulty:
+    """The limits of episode G' of a curriculum of G = `episodes` (0: none), given those of the full world."""
+    if episode >= episodes:
         return Difficulty(size, objects, walls, classes, MAX_WORDS)
     return Difficulty(
-        grown(min(EASIEST_OPEN_SIZE, size), size, session, sessions),
-        grown(min(EASIEST_OBJECTS, objects), objects, session, sessions),
-        grown(min(EASIEST_WALLS, walls), walls, session, sessions),
-        grown(min(EASIEST_CLASSES, classes), classes, session, sessions),
-        grown(EASIEST_WORDS, MAX_WORDS, session, sessions),
+        grown(min(EASIEST_OPEN_SIZE, size), size, episode, episodes),
+        grown(min(EASIEST_OBJECTS, objects), objects, episode, episodes),
+        grown(min(EASIEST_WALLS, walls), walls, episode, episodes),
+        grown(min(EASIEST_CLASSES, classes), classes, episode, episodes),
+        grown(EASIEST_WORDS, MAX_WORDS, episode, episodes),
     )
 
 

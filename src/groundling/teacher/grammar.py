@@ -65,7 +65,7 @@ def _expand(phrase: str, choices: dict[str, list[str]]) -> Iterator[str]:
 
 
 class Grammar:
-    """All templates over a lexicon. `pairs` are the (colour, object) pairs that there are to speak of."""
+    """All templates over a lexicon. `pairs` are the (color, object) pairs that there are to speak of."""
 
     def __init__(self, lexicon: Lexicon, pairs: Iterable[tuple[str, str]]) -> None:
         self.lexicon = lexicon
@@ -163,11 +163,11 @@ class Grammar:
     def _complaint(self, tokens: Sequence[int], position: int, node: _Node) -> str:
         """What is wrong with a sentence that could be followed up to `position`."""
         if node.ends is not None:
-            return f"no sentence of the teacher: {self.lexicon.text(tokens)!r}: no icon of the object has that colour"
+            return f"no sentence of the teacher: {self.lexicon.text(tokens)!r}: no icon of the object has that color"
         kinds = {
             "obj": "an object",
             "obj2": "an object",
-            "col": "a colour",
+            "col": "a color",
             "loc": "a direction",
             "prep": "to/of/near/by",
         }

@@ -32,7 +32,7 @@ class Lexicon:
     def __init__(self, new_objects: Iterable[str] = ()) -> None:
         new = tuple(new_objects)
         self.objects = OBJECTS + new
-        base = dict.fromkeys((*OBJECTS, *RELATIONS, *COLORS, *GRAMMATICAL))  # `orange` is an object and a colour
+        base = dict.fromkeys((*OBJECTS, *RELATIONS, *COLORS, *GRAMMATICAL))  # `orange` is an object and a color
         for word in new:
             if word in base or not word.isalpha() or not word.islower():
                 raise InputError(f"object class {word!r}: a new class needs a new word of lower-case letters")

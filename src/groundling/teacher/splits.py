@@ -1,7 +1,7 @@
 """Which sentences are for training and which for testing: predicates over the words that a sentence says together.
 
 zs1 holds out pairs of content words, zs2 and novel hold out object words. In training no command or question says what
-is held out; in testing every one does. A zs2 word still occurs in answers, and so is learnt; a novel word does not: its
+is held out; in testing every one does. A zs2 word still occurs in answers, and so is learned; a novel word does not: its
 objects are only seen, until it is taught. One agent can be tested on both zs1 and zs2 if it was trained with pairs and
 words held out (`joined`): zs1 sentences then say no held-out word.
 """
@@ -42,7 +42,7 @@ class Split:
     def draw(
         cls, kind: str, holdout: float, seed: int, objects: Iterable[str], pairs: Iterable[tuple[str, str]]
     ) -> Self:
-        """Hold out X % of the object words, or of each sort of pair: object with relation, colour or object."""
+        """Hold out X % of the object words, or of each sort of pair: object with relation, color or object."""
         objects = sorted(objects)
         if kind not in KINDS:
             raise InputError(f"unknown split {kind!r}: it is one of {', '.join(KINDS)}")
@@ -58,7 +58,7 @@ class Split:
         else:
             with_relation: set[tuple[str, ...]] = {_pair(a, b) for a in objects for b in RELATIONS}
             with_color: set[tuple[str, ...]] = {_pair(color, name) for color, name in pairs}
-            # A pair such as (apple, orange) is one pair of words, whether orange is the fruit or the colour.
+            # A pair such as (apple, orange) is one pair of words, whether orange is the fruit or the color.
             any_two: set[tuple[str, ...]] = {_pair(a, b) for a in objects for b in objects}
             sorts = [with_relation, with_color, any_two - with_color]
         rng = np.random.Generator(np.random.Philox(seed))
@@ -163,7 +163,7 @@ class Split:
 
 
 def content_words(meaning: Meaning) -> list[str]:
-    """The words of a sentence that name objects, colours and relations."""
+    """The words of a sentence that name objects, colors and relations."""
     relation = ["between"] if "obj2" in meaning.slots else []
     return [word for slot, word in meaning.slots.items() if slot != "prep"] + relation
 

@@ -1,4 +1,4 @@
-"""What can stand in a cell: the object classes, their icons and colours, and the picture of every cell.
+"""What can stand in a cell: the object classes, their icons and colors, and the picture of every cell.
 
 A cell is a number into `Catalog.pictures`: outside the map, floor, wall, agent, then one number per icon.
 """
@@ -86,7 +86,7 @@ class Catalog:
         )
 
     def only(self, names: Collection[str]) -> "Catalog":
-        """A catalogue of some of the classes, for a smaller world."""
+        """A catalog of some of the classes, for a smaller world."""
         for name in names:
             if name not in self.classes:
                 raise InputError(f"class {name!r}: these icons have none{nearest(name, self.classes)}")
@@ -98,7 +98,7 @@ class Catalog:
         )
 
     def with_class(self, name: str, image: Image.Image) -> "Catalog":
-        """One more class, of one icon that has no colour."""
+        """One more class, of one icon that has no color."""
         if name in self.classes:
             raise InputError(f"class {name!r}: these icons have it already")
         icons = [(self.classes[c], int(color)) for c, color in zip(self.icon_class, self.icon_color, strict=True)]
@@ -125,13 +125,13 @@ class Catalog:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The (colour, class) pairs that some icon shows."""
+        """The (color, class) pairs that some icon shows."""
         icons = zip(self.icon_class, self.icon_color, strict=True)
         return frozenset((COLOR_NAMES[color], self.classes[c]) for c, color in icons if color != NO_COLOR)
 
     @cached_property
     def hash(self) -> str:
-        """Changes whenever a class, a colour or a picture that the agent sees changes."""
+        """Changes whenever a class, a color or a picture that the agent sees changes."""
         digest = hashlib.sha256(" ".join(self.classes).encode())
         for array in (self.icon_class, self.icon_color, self.pictures[CELL_PIXELS]):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -164,7 +164,7 @@ def _read_properties(folder: Path) -> Iterator[Goal]:
     """The icons that `properties.txt` lists. Fails where list and folder disagree."""
     listing = folder / "properties.txt"
     if not listing.is_file():
-        raise InputError(f"icon folder {folder}: it has no properties.txt (lines of `path colour`)")
+        raise InputError(f"icon folder {folder}: it has no properties.txt (lines of `path color`)")
     listed = set()
     for number, line in enumerate(listing.read_text("utf-8").splitlines(), 1):
         fields = line.split("//")[0].split()
@@ -172,11 +172,11 @@ def _read_properties(folder: Path) -> Iterator[Goal]:
             continue
         where = f"{listing}, line {number}"
         if len(fields) != 2:
-            raise InputError(f"{where}: {line.strip()!r} is not `path colour`")
+            raise InputError(f"{where}: {line.strip()!r} is not `path color`")
         path, color = folder / fields[0], fields[1]
         parts = Path(fields[0]).parts
         if color != "na" and color not in COLOR_NAMES:
-            raise InputError(f"{where}: unknown colour {color!r}{nearest(color, COLOR_NAMES)} (or na for none)")
+            raise InputError(f"{where}: unknown color {color!r}{nearest(color, COLOR_NAMES)} (or na for none)")
         if not path.is_file():
             raise InputError(f"{where}: there is no file {path}")
         if parts[0] not in ("goal", "agent", "block") or (parts[0] == "goal" and len(parts) != 3):
@@ -187,7 +187,7 @@ def _read_properties(folder: Path) -> Iterator[Goal]:
             yield Goal(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
     for path in sorted(folder.glob("goal/*/*_*.*")):
         if path not in listed:
-            raise InputError(f"icon folder {folder}: properties.txt gives no colour for {path.relative_to(folder)}")
+            raise InputError(f"icon folder {folder}: properties.txt gives no color for {path.relative_to(folder)}")
 
 
 def load_cell(path: Path, side: int) -> Pixels:

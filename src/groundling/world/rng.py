@@ -1,12 +1,12 @@
 """Counter-based random numbers: draw `i` under `key` is a pure function of both.
 
-SplitMix64 read at random positions instead of in sequence. Nothing is consumed, so sessions can be made in any
+SplitMix64 read at random positions instead of in sequence. Nothing is consumed, so episodes can be made in any
 order, on any number of workers, drawn or not, and come out the same.
 """
 
 import numpy as np
 
-from groundling.kernel import kernel
+from groundling.jit import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -15,7 +15,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 @kernel
 def mix(x: np.uint64) -> np.uint64:
-    """SplitMix64's finaliser: a bijection of the 64-bit integers that looks random."""
+    """SplitMix64's finalizer: a bijection of the 64-bit integers that looks random."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
     x = (x ^ (x >> np.uint64(27))) * _MIX_2
     return x ^ (x >> np.uint64(31))
@@ -23,7 +23,7 @@ def mix(x: np.uint64) -> np.uint64:
 
 @kernel
 def derive(key: np.uint64, number: int) -> np.uint64:
-    """The key of part `number` of what `key` is for: seed -> session -> attempt or step."""
+    """The key of part `number` of what `key` is for: seed -> episode -> attempt or step."""
     return mix(mix(key + _GOLDEN) + np.uint64(number + 1) * _GOLDEN)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError
-from groundling.kernel import kernel
+from groundling.jit import kernel
 from groundling.world.catalog import FIRST_ICON, WALL
 
 ACTIONS = ("left", "right", "up", "down")
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
     terminated: Bools
     """The target was reached."""
     truncated: Bools
-    """Time was up first: the session is cut, its value is not zero."""
+    """Time was up first: the episode is cut, its value is not zero."""
 
 
 def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[State, Outcome]:
@@ -76,26 +76,26 @@ def _step(
     truncated: Bools,
 ) -> None:
     for b in range(len(actions)):
-        place = move(grid[b], size, agent[b], actions[b])
+        position = move(grid[b], size, agent[b], actions[b])
         tenths = STEP_TENTHS
-        if place == agent[b]:
+        if position == agent[b]:
             tenths += BLOCKED_TENTHS
-        if place == target[b]:
+        if position == target[b]:
             tenths += REACHED_TENTHS
-        elif grid[b, place] >= FIRST_ICON:
+        elif grid[b, position] >= FIRST_ICON:
             tenths += WRONG_OBJECT_TENTHS
-        agent[b] = place
+        agent[b] = position
         reward[b] = tenths / 10
-        terminated[b] = place == target[b]
+        terminated[b] = position == target[b]
         truncated[b] = not terminated[b] and steps[b] >= max_steps
 
 
 @kernel
-def move(grid: Int16s, size: int, place: int, action: int) -> int:
+def move(grid: Int16s, size: int, position: int, action: int) -> int:
     """Where an action leads: the next cell, or the same one if the map's edge or a wall is in the way."""
-    row = place // size + MOVES[action, 0]
-    column = place % size + MOVES[action, 1]
+    row = position // size + MOVES[action, 0]
+    column = position % size + MOVES[action, 1]
     inside = 0 <= row < size and 0 <= column < size
     if not inside or grid[row * size + column] == WALL:
-        return place
+        return position
     return int(row * size + column)

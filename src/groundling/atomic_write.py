@@ -1,0 +1,20 @@
+"""Files that are whole or not there."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def atomic_write(path: str | Path, data: bytes) -> None:
+    """Write a file so that whoever reads it, now or after a crash, finds the old content or the new one."""
+    path = Path(path)
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,91 @@
+"""What the agent sees, and pictures for people. Looking reads a state and changes nothing."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundling.jit import kernel
+from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog, Pixels
+from groundling.world.simulation import Int16s, State
+
+
+def view_cells(state: State) -> Int16s:
+    """[B, 2 size - 1, 2 size - 1]: the cells around the agent, which is in the center; outside the map is OUTSIDE."""
+    side = 2 * state.size - 1
+    cells = np.empty((len(state.agent), side, side), np.int16)
+    _view_cells(state.grid, state.agent, state.size, cells)
+    return cells
+
+
+@kernel
+def _view_cells(grid: Int16s, agent: Int16s, size: int, cells: Int16s) -> None:
+    for b in range(len(agent)):
+        top, left = agent[b] // size - (size - 1), agent[b] % size - (size - 1)
+        cells[b] = OUTSIDE
+        for row in range(size):
+            for column in range(size):
+                cells[b, row - top, column - left] = grid[b, row * size + column]
+        cells[b, size - 1, size - 1] = AGENT
+
+
+def map_cells(state: State) -> Int16s:
+    """[B, size, size]: the whole map from above, the agent on it."""
+    cells = state.grid.copy()
+    cells[np.arange(len(cells)), state.agent] = AGENT
+    return cells.reshape(-1, state.size, state.size)
+
+
+def on_map(seen: NDArray[np.float32], size: int, agent: int) -> NDArray[np.float32]:
+    """Values over the agent's view [N], cut to the map: [size, size]"""
+    row, column = divmod(agent, size)
+    view = seen.reshape(2 * size - 1, 2 * size - 1)
+    return view[size - 1 - row : 2 * size - 1 - row, size - 1 - column : 2 * size - 1 - column]
+
+
+def draw(cells: Int16s, pictures: Pixels, out: Pixels | None = None) -> Pixels:
+    """[B, rows, columns] cells -> [B, rows * side, columns * side, 3] pixels, into `out` if given."""
+    batch, rows, columns = cells.shape
+    side = pictures.shape[1]
+    shape = (batch, rows * side, columns * side, 3)
+    if out is None:
+        out = np.empty(shape, np.uint8)
+    elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
+        raise ValueError(f"out must be a contiguous uint8 array of shape {shape}, not {out.dtype} {out.shape}")
+    # Four bytes at a time: a cell's row of 3 * side bytes is a whole number of words for the sides in use.
+    words = pictures.reshape(len(pictures), side, -1).view(np.uint32)
+    _draw(cells, words, out.reshape(batch, rows * side, -1).view(np.uint32))
+    return out
+
+
+@kernel
+def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
+    batch, rows, columns = cells.shape
+    side, words = pictures.shape[1:]
+    for b in range(batch):
+        for row in range(rows):
+            for y in range(side):
+                for column in range(columns):
+                    cell = cells[b, row, column]
+                    for i in range(words):
+                        out[b, row * side + y, column * words + i] = pictures[cell, y, i]
+
+
+def ansi(state: State, catalog: Catalog) -> list[str]:
+    """Each map as text: `@` the agent, `#` walls, letters for objects with a legend, `X` or a capital the target."""
+    texts = []
+    for cells, target in zip(map_cells(state), state.target, strict=True):
+        marks: list[str] = []
+        legend: list[str] = []
+        for position, cell in enumerate(cells.ravel().tolist()):
+            if cell >= FIRST_ICON:
+                mark = chr(ord("a") + len(legend))
+                legend.append(f"    {mark} {catalog.describe(cell)}")
+            else:
+                mark = {FLOOR: ".", WALL: "#", AGENT: "@"}[cell]
+            if position == target:
+                mark = mark.upper() if mark.isalpha() else "X"
+            marks.append(mark)
+        rows = [" ".join(marks[i : i + len(cells)]) for i in range(0, len(marks), len(cells))]
+        rows += [" " * len(rows[0])] * (len(legend) - len(rows))
+        legend += [""] * (len(rows) - len(legend))
+        texts.append("\n".join(row + name for row, name in zip(rows, legend, strict=True)))
+    return texts

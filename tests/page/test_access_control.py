@@ -1,0 +1,95 @@
+"""Nobody but the page itself comes in."""
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+
+from groundling.page.access_control import COOKIE, AccessControl, is_local
+from groundling.page.app_state import ServedAgent
+from groundling.page.static_files import STATIC
+from tests.page.conftest import BASE, TALK, app_of
+
+TOKEN = "a-token-that-nobody-guesses"
+
+
+def test_every_file_of_the_page_comes_with_a_strict_policy(http: TestClient) -> None:
+    for path in ("/", "/icons.png", *(f"/static/{name}" for name in STATIC)):
+        response = http.get(path)
+        assert response.status_code == 200, path
+        assert "script-src 'self'; style-src 'self'" in response.headers["content-security-policy"]
+        assert response.headers["x-content-type-options"] == "nosniff"
+    assert http.get("/icons.png").content.startswith(b"\x89PNG")
+
+
+def test_the_page_has_nothing_inline_and_nothing_from_elsewhere() -> None:
+    index = STATIC["index.html"].text
+    assert "<style" not in index
+    assert "style=" not in index
+    assert " onclick" not in index
+    assert index.count("<script") == index.count('<script type="module" src=')
+    for name, file in STATIC.items():
+        if name.endswith((".html", ".css", ".js")):
+            assert "http://" not in file.text, name
+            assert "https://" not in file.text, name
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd", "/etc/passwd"]
+)
+def test_only_files_of_the_page_are_served(http: TestClient, path: str) -> None:
+    assert http.get(path).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "10.0.0.7", "[", ""])
+def test_a_foreign_name_is_refused(http: TestClient, host: str) -> None:
+    response = http.get("/", headers={"host": host})
+    assert response.status_code == 403
+    assert "does not go by that name" in response.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "localhost:1", "[::1]:8765"])
+def test_names_of_this_machine_are_known(http: TestClient, host: str) -> None:
+    assert http.get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", None])
+def test_a_websocket_of_another_origin_is_refused(http: TestClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"origin": origin}
+    with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect(TALK, headers=headers):
+        pass
+    assert refused.value.code == 1008
+
+
+def test_elsewhere_a_token_is_needed(served: ServedAgent) -> None:
+    with TestClient(app_of([served]).app("0.0.0.0", TOKEN), base_url=BASE, follow_redirects=False) as client:
+        assert client.get("/").status_code == 403
+        assert client.get("/?token=wrong").status_code == 403
+        assert client.get(f"/icons.png?token={TOKEN}").status_code == 403
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect(TALK, headers={"origin": BASE}):
+            pass
+        entrance = client.get(f"/?token={TOKEN}")
+        assert entrance.status_code == 303
+        cookie = entrance.headers["set-cookie"]
+        assert cookie.startswith(f"{COOKIE}={TOKEN}")
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert client.get("/").status_code == 200
+        with client.websocket_connect(TALK, headers={"origin": BASE}) as socket:
+            assert "hello" in socket.receive_json()
+
+
+def test_elsewhere_any_address_is_known_but_no_foreign_name() -> None:
+    async def nothing(*_: object) -> None:
+        return None
+
+    guard = AccessControl(nothing, "0.0.0.0", TOKEN)
+    assert guard.knows("192.168.0.3:8765")
+    assert not guard.knows("evil.example")
+    assert AccessControl(nothing, "my.machine", TOKEN).knows("my.machine:80")
+
+
+@pytest.mark.parametrize(
+    ("host", "local"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)]
+)
+def test_where_only_this_machine_can_reach(host: str, local: bool) -> None:
+    assert is_local(host) is local
