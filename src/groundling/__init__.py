@@ -1,13 +1,21 @@
-"""A 2D world in which an agent learns a language from scratch by living in it.
+"""Groundling: a 2D world in which an agent learns a language from scratch by interaction.
 
-Importing the package registers its Gymnasium environments; they load when they are made.
+Importing the package registers the Gymnasium environments `groundling/Nav-v0` and `groundling/NavQA-v0`.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from groundling.extras import needs
+
+if TYPE_CHECKING:
+    from groundling.learn.trained_agent import TrainedAgent
+
 __version__ = "0.1.0"
+__all__ = ["load", "teach"]
 
 for _name in ("Nav", "NavQA"):
     gymnasium.register(
@@ -17,14 +25,14 @@ for _name in ("Nav", "NavQA"):
     )
 
 
-def __getattr__(name: str) -> Any:
-    """`groundling.teach` and `groundling.load`, which need torch, come with their first use."""
-    if name == "teach":
-        from groundling.learn.few_shot import teach
+def load(name: str | Path, device: str = "cpu") -> "TrainedAgent":
+    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
+    needs("agent")
+    from groundling.learn.trained_agent import load_agent
 
-        return teach
-    if name == "load":
-        from groundling.learn.trained_agent import load_agent
+    return load_agent(name, device)
 
-        return load_agent
-    raise AttributeError(f"module 'groundling' has no attribute {name!r}")
+
+def teach(agent: "TrainedAgent", word: str, examples: Sequence[tuple[Any, str, str]]) -> "TrainedAgent":
+    """A new agent that knows `word`, learned from examples (image, question, answer); the same as `agent.teach`."""
+    return agent.teach(word, examples)

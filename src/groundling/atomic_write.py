@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Writing files atomically."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def atomic_write(path: str | Path, data: bytes) -> None:
-    """Write a file so that whoever reads it, now or after a crash, finds the old content or the new one."""
+    """Write a file so that a reader, also after a crash, sees either the old content or the new one."""
     path = Path(path)
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:

@@ -1,7 +1,21 @@
 """The Gymnasium environments `groundling/Nav-v0` and `groundling/NavQA-v0`, single and vectorized.
 
-Env i of a vector reset with seed s plays episodes 0, 1, 2, ... of seed s + i, as the single env reset with seed s + i
-does: the two agree step for step.
+Env i of a vector env reset with seed s plays episodes 0, 1, 2, ... of seed s + i, exactly as the single env reset with
+seed s + i does.
+
+Every `info` holds, for each env:
+
+    episode         index of the episode under the env's seed
+    shortest_path   number of steps of a shortest path from the start to the target
+    command         the command as text (only with `texts`)
+    question        NavQA: the question to answer with the next action, as text; empty if there is none (with `texts`)
+    answer          NavQA: the true answer to it as text; empty if there is no question (with `texts`)
+    answer_token    NavQA: the token of the true answer; `lexicon.pad` if there is no question
+    correct         NavQA, after a step: whether the *previous* question was answered right; absent if none was asked
+    is_success      on the last step of an episode: whether the target was reached
+
+About 3 % of the steps have no question (nothing on the map can be asked about): `question` is then all padding, any
+answer is legal and none is judged; `lexicon.pad` is the answer that says nothing.
 """
 
 from collections.abc import Mapping
@@ -16,72 +30,88 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from groundling.errors import InputError, nearest
-from groundling.teacher.grammar import MAX_WORDS
-from groundling.teacher.splits import KINDS, Split
-from groundling.teacher.teacher import EpisodeBatch, Lessons, Teacher
-from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS, Catalog
+from groundling.errors import InputError, check_choice, check_float, check_int, nearest
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.splits import Split, check_holdout
+from groundling.teacher.teacher import Teacher, make_teacher
+from groundling.teacher.types import MAX_WORDS, EpisodeBatch, SamplingConfig
+from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
-from groundling.world.simulation import ACTIONS, Bools
+from groundling.world.simulation import ACTIONS
+from groundling.world.types import Bools, WorldConfig
 
 Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
+RENDER_MODES = ["rgb_array", "ansi"]
+RESET_OPTIONS = ("episode", "reset_mask")
 
 
 @dataclass(frozen=True)
-class EnvOptions(Lessons):
-    """The keyword arguments of `gymnasium.make`, beside those of Lessons."""
+class EnvOptions:
+    """The keyword arguments of `gymnasium.make`."""
 
+    size: int = WorldConfig.size
+    """Side of the square map, in cells (3 to 64)."""
+    objects: tuple[int, int] = WorldConfig.objects
+    """Minimum and maximum number of objects on a map."""
+    walls: tuple[int, int] = WorldConfig.walls
+    """Minimum and maximum number of wall cells."""
+    max_steps: int | None = None
+    """Steps after which an episode is truncated (default: 4 x size)."""
+    curriculum_episodes: int = 0
+    """Number of episodes over which the difficulty grows to its maximum; 0: full difficulty from the start."""
+    type_balanced_fraction: float = 0.0
+    """Fraction of the episodes for which a sentence type is sampled first, then a map that triggers it."""
+    types: tuple[str, ...] | None = None
+    """Sentence types sampled first for that fraction; None: all that the split allows."""
     split: str | Path | Split = "normal"
     """`normal`, `zs1`, `zs2`, `novel`, a split file, or a Split."""
     holdout: float = 50.0
-    """X: the percentage held out, for a split drawn by its name."""
+    """X, the percentage held out; used if the split is given by its name."""
     split_seed: int = 0
-    """Draws what is held out, for a split drawn by its name."""
+    """Seed that samples what is held out; used if the split is given by its name."""
     phase: str = "train"
-    """`train`: sentences without anything held out; `test`: only sentences with it."""
+    """`train`: sentences without anything held out; `test`: only sentences that contain something held out."""
     icons: str | Path | None = None
-    """A folder of icons to use in place of the shipped ones."""
+    """A folder of icons that replaces the built-in ones."""
     observation: str = "pixels"
-    """`pixels`: `image`, as the agent sees it; `cells`: `cells`, the number of each cell's picture."""
+    """`pixels`: `image`, what the agent sees; `cells`: `cells`, the id of each cell."""
     answer_reward: float = 0.0
-    """What a right answer adds to the reward."""
+    """Reward added for a right answer."""
     texts: bool = True
-    """Whether `info` holds the sentences as texts too."""
+    """Whether `info` holds the sentences as text."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.observation not in ("pixels", "cells"):
-            raise InputError(f"observation {self.observation!r}: it is pixels or cells")
+        check_choice("observation", self.observation, ("pixels", "cells"))
+        check_float("answer_reward", self.answer_reward, float("-inf"))
+        check_holdout(self.holdout)
+        check_int("split_seed", self.split_seed, 0)
+        if not isinstance(self.texts, bool):
+            raise InputError(f"texts must be True or False, got {self.texts!r}")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "Options":
-        """From keyword arguments; an unknown one is an error."""
+    def of(cls, options: Mapping[str, Any]) -> "EnvOptions":
+        """The options of keyword arguments; an unknown one is an error."""
         known = [field.name for field in fields(cls)]
         for name in options:
             if name not in known:
-                raise InputError(f"unknown option {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+                raise InputError(f"unknown option {name!r}{nearest(name, known)}; the options are {', '.join(known)}")
         return cls(**options)
 
     def teacher(self) -> Teacher:
+        """The teacher with these settings."""
         catalog = Catalog.default() if self.icons is None else Catalog.from_folder(self.icons)
-        if isinstance(self.split, Split):
-            split = self.split
-        elif str(self.split) in KINDS:
-            split = Split.draw(str(self.split), self.holdout, self.split_seed, catalog.classes, catalog.pairs)
-        elif Path(self.split).is_file():
-            split = Split.load(self.split)
-        else:
-            raise InputError(f"unknown split {str(self.split)!r}: it is one of {', '.join(KINDS)}, or a split file")
-        return Teacher(self, split, self.phase, catalog)
+        world = WorldConfig(self.size, self.objects, self.walls, self.max_steps)
+        sampling = SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, self.types)
+        return make_teacher(world, self.split, self.holdout, self.split_seed, self.phase, catalog, sampling)
 
 
 class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
-    """Episodes in which the teacher commands; with `questions`, it also asks."""
+    """Episodes with a command; with `questions`, also with a question at each step."""
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's own form
-        "render_modes": ["rgb_array", "ansi"],
+        "render_modes": RENDER_MODES,
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -94,22 +124,22 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         **options: Any,
     ) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise InputError(f"render_mode {render_mode!r}: it is rgb_array, ansi or None")
+        if render_mode is not None:
+            check_choice("render_mode", render_mode, RENDER_MODES)
         self.options = EnvOptions.of(options)
         self.teacher = self.options.teacher()
-        self.num_envs = num_envs
+        self.num_envs = check_int("num_envs", num_envs, 1)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}
         self._seed = np.random.default_rng().integers(0, 1 << 62, num_envs)
         self._index = np.full(num_envs, -1)
-        """Which episode of its seed each env is in; -1 before the first reset."""
-        self._session: EpisodeBatch | None = None
+        """The episode index of each env under its seed; -1 before the first reset."""
+        self._episode: EpisodeBatch | None = None
         self._over = np.zeros(num_envs, np.bool_)
-        self._shortest = np.zeros(num_envs, np.int64)
+        self._shortest_path = np.zeros(num_envs, np.int64)
 
-        side = 2 * self.options.size - 1
-        words = len(self.teacher.lexicon)
+        side = 2 * self.teacher.world.size - 1
+        words = len(self.lexicon)
         sentence = spaces.MultiDiscrete([words + 1] * MAX_WORDS)
         observed: dict[str, spaces.Space[Any]] = {}
         if self.options.observation == "pixels":
@@ -122,94 +152,116 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             observed["question"] = sentence
         self.single_observation_space = spaces.Dict(observed)
         self.single_action_space = (
-            spaces.MultiDiscrete([len(ACTIONS), words]) if self.questions else spaces.Discrete(len(ACTIONS))
+            spaces.MultiDiscrete([len(ACTIONS), words + 1]) if self.questions else spaces.Discrete(len(ACTIONS))
         )
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words and their tokens: `lexicon.words[token]`, `lexicon.token[word]`, `encode`, `decode`, `pad`."""
+        return self.teacher.lexicon
+
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Begin new episodes. Without a seed, the next ones of the seed in use, or of a random one at first.
+        """Begin new episodes: of the given seed, otherwise the next ones of the current seed (random at first).
 
-        `options["episode"]` begins with the episode of that index, `options["reset_mask"]` resets some envs only.
+        `options["episode"]` begins with the episode of that index, `options["reset_mask"]` resets only some envs.
         """
         options = options or {}
+        for name in options:
+            if name not in RESET_OPTIONS:
+                raise InputError(f"reset options must be among {', '.join(RESET_OPTIONS)}, got {name!r}")
         which = np.asarray(options.get("reset_mask", np.ones(self.num_envs, np.bool_)))
         if which.shape != (self.num_envs,) or which.dtype != np.bool_:
-            raise InputError(f"reset_mask: it is a boolean array of shape ({self.num_envs},)")
+            raise InputError(f"reset_mask must be a boolean array of shape ({self.num_envs},), got {which!r}")
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int | np.integer) else seed
         if seeds is not None and len(seeds) != self.num_envs:
-            raise InputError(f"{len(seeds)} seeds for {self.num_envs} envs: one for each is needed")
+            raise InputError(f"seed must be one integer or {self.num_envs} of them, got {len(seeds)}")
         new_seed, new_index = self._seed.copy(), self._index + 1
         for i, given in enumerate(seeds or ()):
             if given is not None:
-                new_seed[i], new_index[i] = _natural("seed", given), 0
+                new_seed[i], new_index[i] = _check_seed("seed", given), 0
         if "episode" in options:
-            new_index[:] = _natural("episode", options["episode"])
+            new_index[:] = _check_seed("episode", options["episode"])
         self._seed, self._index = np.where(which, new_seed, self._seed), np.where(which, new_index, self._index)
         self._begin(which)
         return self._observe(), self._info()
 
     def _begin(self, which: Bools) -> None:
-        """Begin the episodes that `_seed` and `_index` say, in some of the envs."""
-        if self._session is None:
-            self._session, which = self.teacher.begin(self._seed, self._index), np.ones(self.num_envs, np.bool_)
+        """Begin the episodes of `_seed` and `_index` in some of the envs."""
+        if self._episode is None:
+            self._episode, which = self.teacher.begin(self._seed, self._index), np.ones(self.num_envs, np.bool_)
         else:
-            self._session = self.teacher.reset(replace(self._session, seed=self._seed.copy()), which, self._index)
+            self._episode = self.teacher.reset(replace(self._episode, seed=self._seed.copy()), which, self._index)
         self._over = self._over & ~which
-        self._shortest = np.where(which, best_actions(self._session.state)[1], self._shortest)
+        self._shortest_path = np.where(which, best_actions(self._episode.state)[1], self._shortest_path)
 
     @property
     def episode(self) -> EpisodeBatch:
-        """The episodes as they stand."""
-        if self._session is None:
+        """The current step of all episodes."""
+        if self._episode is None:
             raise gym.error.ResetNeeded("call reset before the first step")
-        return self._session
+        return self._episode
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, NDArray[Any], NDArray[Any], NDArray[Any], Info]:
-        """Act, be judged, hear a question, look. Envs whose episode ended begin a new one as `autoreset_mode` says."""
+        """Act, judge, ask, observe. Envs whose episode ended begin a new one according to `autoreset_mode`."""
         before, over = self.episode, self._over
         mode = self.metadata["autoreset_mode"]
         if mode == AutoresetMode.DISABLED and over.any():
-            raise gym.error.ResetNeeded(f"env {np.flatnonzero(over)[0]}: its episode is over, reset it first")
-        chosen = np.asarray(actions, np.int64)
-        if not self.action_space.contains(chosen):
-            raise InputError(f"actions {actions!r}: they are not in {self.action_space}")
+            raise gym.error.ResetNeeded(f"the episode of env {np.flatnonzero(over)[0]} is over; reset it first")
+        chosen = self._check_actions(actions)
         moves = chosen[:, 0] if self.questions else chosen
-        self._session, (rewards, terminated, truncated) = self.teacher.step(before, moves, self.questions)
+        self._episode, (rewards, terminated, truncated) = self.teacher.step(before, moves, self.questions)
         asked = correct = np.zeros(self.num_envs, np.bool_)
         if self.questions:
             asked = (before.question.answer >= 0) & ~over
             correct = asked & (chosen[:, 1] == before.question.answer)
             rewards = rewards + self.options.answer_reward * correct
+        if mode == AutoresetMode.NEXT_STEP:  # this step only begins the next episode where the last one was over
+            rewards, terminated, truncated = rewards * ~over, terminated & ~over, truncated & ~over
+        ended = terminated | truncated
+        judged = _masked({"correct": correct}, asked) | _masked({"is_success": terminated}, ended)
 
         final: Info = {}
-        if mode == AutoresetMode.NEXT_STEP:  # an env whose episode was over has only begun the next one
-            rewards, terminated, truncated = rewards * ~over, terminated & ~over, truncated & ~over
+        if mode == AutoresetMode.NEXT_STEP:
             self._auto_reset(over)
-            self._over = terminated | truncated
+            self._over = ended
         elif mode == AutoresetMode.DISABLED:
-            self._over = terminated | truncated
-        elif (ended := terminated | truncated).any():
-            final = self._final(ended, correct, asked)
-            asked = asked & ~ended
+            self._over = ended
+        elif ended.any():
+            final = self._final(ended, correct, asked, terminated)
+            judged = _masked({"correct": correct}, asked & ~ended)
             self._auto_reset(ended)
-        info = self._info() | _masked({"correct": correct}, asked) | final
-        return self._observe(), rewards, terminated, truncated, info
+        return self._observe(), rewards, terminated, truncated, self._info() | judged | final
+
+    def _check_actions(self, actions: Any) -> NDArray[np.int64]:
+        chosen = np.asarray(actions)
+        if chosen.dtype.kind not in "iu" or not self.action_space.contains(chosen.astype(np.int64)):
+            shown = str(actions).replace("\n", "")
+            shown = shown if len(shown) <= 80 else shown[:77] + "..."
+            raise InputError(
+                f"actions must be integers of shape {self.action_space.shape}, each action in "
+                f"{self.single_action_space}, got {shown}"
+            )
+        return chosen.astype(np.int64)
 
     def _auto_reset(self, which: Bools) -> None:
         if which.any():
             self._index = self._index + which
             self._begin(which)
 
-    def _final(self, ended: Bools, correct: Bools, asked: Bools) -> Info:
-        """What Gymnasium wants to know of episodes that end and are renewed in the same step."""
+    def _final(self, ended: Bools, correct: Bools, asked: Bools, success: Bools) -> Info:
+        """The last observation and info of episodes that end and are replaced in the same step, as Gymnasium's API has
+        them."""
         observation = self._observe()
         final_obs = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended):
             final_obs[i] = {name: value[i].copy() for name, value in observation.items()}
-        info = self._info(ended) | _masked({"correct": correct}, asked & ended)
+        info = (
+            self._info(ended) | _masked({"correct": correct}, asked & ended) | _masked({"is_success": success}, ended)
+        )
         return {"final_obs": final_obs, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _observe(self) -> Observation:
@@ -217,67 +269,73 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         cells = view_cells(episode.state)
         pixels = self.options.observation == "pixels"
         view = {"image": draw(cells, self.teacher.catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
-        said = {"command": episode.command} | ({"question": episode.question} if self.questions else {})
-        return {**view, **{name: sentences.tokens.astype(np.int64) for name, sentences in said.items()}}
+        sentences = {"command": episode.command} | ({"question": episode.question} if self.questions else {})
+        return {**view, **{name: batch.tokens.astype(np.int64) for name, batch in sentences.items()}}
 
     def _info(self, which: Bools | None = None) -> Info:
-        """Of each env: its episode, the shortest way from its start, the texts and, with questions, the true answer."""
-        episode = self.episode
-        info: Info = {"episode": episode.index.copy(), "shortest_path": self._shortest.copy()}
+        """The info of all envs, or of some; see the module's documentation."""
+        episode, lexicon = self.episode, self.lexicon
+        info: Info = {"episode": episode.index.copy(), "shortest_path": self._shortest_path.copy()}
         if self.questions:
-            info["answer_token"] = episode.question.answer.astype(np.int64)
+            answer = episode.question.answer.astype(np.int64)
+            info["answer_token"] = np.where(answer < 0, lexicon.pad, answer)
         if self.options.texts:
             info["command"] = self._texts(episode.command.tokens)
         if self.options.texts and self.questions:
             info["question"] = self._texts(episode.question.tokens)
-            words = (*self.teacher.lexicon.words, "")  # -1, no question, is the last of these
-            info["answer"] = _objects([words[k] for k in episode.question.answer.tolist()])
+            words = (*lexicon.words, "")  # the last one is padding: no question
+            info["answer"] = _objects([words[k] for k in info["answer_token"].tolist()])
         return _masked(info, np.ones(self.num_envs, np.bool_) if which is None else which)
 
     def _texts(self, tokens: NDArray[np.int16]) -> NDArray[np.object_]:
-        return _objects([self.teacher.lexicon.text(row) for row in tokens.tolist()])
+        return _objects([self.lexicon.decode(row) for row in tokens.tolist()])
 
     def render(self) -> tuple[Any, ...] | None:
-        """Each env's map from above: pixels, or text with what the teacher says."""
+        """Each env's map from above, as pixels or as text with the sentences."""
         state = self.episode.state
         if self.render_mode == "rgb_array":
-            return tuple(draw(map_cells(state), self.teacher.catalog.pictures[PERSON_PIXELS]))
+            return tuple(draw(map_cells(state), self.teacher.catalog.pictures[DISPLAY_PIXELS]))
         if self.render_mode == "ansi":
             maps = ansi(state, self.teacher.catalog)
-            said = [self._texts(self.episode.command.tokens)]
+            texts = [self._texts(self.episode.command.tokens)]
             if self.questions:
-                said.append(self._texts(self.episode.question.tokens))
-            return tuple("\n".join(filter(None, lines)) for lines in zip(maps, *said, strict=True))
+                texts.append(self._texts(self.episode.question.tokens))
+            return tuple("\n".join(filter(None, lines)) for lines in zip(maps, *texts, strict=True))
         return None
 
     def save_state(self) -> dict[str, NDArray[Any]]:
         """A snapshot as named arrays: `numpy.savez(path, **env.save_state())` writes a file."""
-        own = {"over": self._over, "shortest": self._shortest, "next_seed": self._seed, "next_index": self._index}
+        own = {
+            "over": self._over,
+            "shortest_path": self._shortest_path,
+            "next_seed": self._seed,
+            "next_index": self._index,
+        }
         return {**self.episode.arrays(), **{name: array.copy() for name, array in own.items()}}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a snapshot of an env with the same options."""
+        """Continue from a snapshot of an env with the same options."""
         episode = EpisodeBatch.of(arrays)
         if len(episode.index) != self.num_envs or episode.state.size != self.options.size:
             raise InputError(
-                f"snapshot of {len(episode.index)} maps of size {episode.state.size}: this env has {self.num_envs} of "
-                f"size {self.options.size}"
+                f"snapshot must have {self.num_envs} maps of size {self.options.size}, got {len(episode.index)} maps of "
+                f"size {episode.state.size}"
             )
-        self._session = episode
-        self._over, self._shortest = arrays["over"].copy(), arrays["shortest"].copy()
+        self._episode = episode
+        self._over, self._shortest_path = arrays["over"].copy(), arrays["shortest_path"].copy()
         self._seed, self._index = arrays["next_seed"].copy(), arrays["next_index"].copy()
 
 
 class NavQAVectorEnv(NavVectorEnv):
-    """Episodes in which the teacher commands and asks; an action is a move and the number of the word answered."""
+    """Episodes with a command and questions; an action is a move and the token of the answer."""
 
     questions = True
 
 
 class NavEnv(gym.Env[Observation, Any]):
-    """A batch of one."""
+    """One env with a command."""
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 4}  # noqa: RUF012
     _vector: type[NavVectorEnv] = NavVectorEnv
 
     def __init__(self, render_mode: str | None = None, **options: Any) -> None:
@@ -286,19 +344,26 @@ class NavEnv(gym.Env[Observation, Any]):
         self.observation_space = self.batch.single_observation_space
         self.action_space = self.batch.single_action_space
 
+    @property
+    def lexicon(self) -> Lexicon:
+        """The words and their tokens: `lexicon.words[token]`, `lexicon.token[word]`, `encode`, `decode`, `pad`."""
+        return self.batch.lexicon
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin the next episode; with a seed, its first; with `options={"episode": k}`, that one."""
-        super().reset(seed=None if seed is None else _natural("seed", seed))
+        """Begin the next episode; with a seed, its first one; with `options={"episode": k}`, the one of index k."""
+        super().reset(seed=None if seed is None else _check_seed("seed", seed))
         return self._first(*self.batch.reset(seed=seed, options=options))
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act, judge, ask, observe."""
         batched, reward, terminated, truncated, infos = self.batch.step(np.asarray(action)[None])
         observation, info = self._first(batched, infos)
         return observation, float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> Any:
+        """The map from above, as pixels or as text."""
         frames = self.batch.render()
         return None if frames is None else frames[0]
 
@@ -307,7 +372,7 @@ class NavEnv(gym.Env[Observation, Any]):
         return self.batch.save_state()
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a snapshot of an env with the same options."""
+        """Continue from a snapshot of an env with the same options."""
         self.batch.load_state(arrays)
 
     @staticmethod
@@ -319,19 +384,17 @@ class NavEnv(gym.Env[Observation, Any]):
 
 
 class NavQAEnv(NavEnv):
-    """A batch of one, with questions."""
+    """One env with a command and questions."""
 
     _vector = NavQAVectorEnv
 
 
-def _natural(what: str, number: Any) -> int:
-    if not isinstance(number, int | np.integer) or not 0 <= number < 1 << 63:
-        raise InputError(f"{what} {number!r}: it is a whole number, 0 or more and below 2**63")
-    return int(number)
+def _check_seed(name: str, number: Any) -> int:
+    return check_int(name, number, 0, (1 << 63) - 1)
 
 
 def _masked(info: Info, which: Bools) -> Info:
-    """A vector's info in Gymnasium's form: values of the envs that have them, and the mask that says which do."""
+    """A vector env's info in Gymnasium's form: the values, and a mask of the envs that have them."""
     if not which.any():
         return {}
     masked: Info = {}

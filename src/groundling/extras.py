@@ -1,4 +1,4 @@
-"""Parts of the package that need more than its core: said by name where they are missing."""
+"""Optional dependencies: a missing extra is named by the error."""
 
 import importlib.util
 
@@ -13,7 +13,7 @@ _EXTRAS = {
 
 
 def needs(extra: str) -> None:
-    """Fail, naming the extra to install, if it is not."""
+    """Raise, naming the extra to install, if its packages are missing."""
     missing = [name for name in _EXTRAS[extra] if importlib.util.find_spec(name) is None]
     if missing:
-        raise InputError(f"this needs {', '.join(missing)}: pip install 'groundling[{extra}]'")
+        raise InputError(f"missing packages {', '.join(missing)}; install them with pip install 'groundling[{extra}]'")

@@ -1,4 +1,4 @@
-"""How the package compiles its loops: one decorator, so that every kernel is built alike."""
+"""The one decorator that compiles the package's loops with Numba."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -10,6 +10,6 @@ R = TypeVar("R")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile with Numba on first use and keep the machine code on disk for the next process."""
+    """Compile a function on its first call and cache the machine code on disk for later processes."""
     compiled: Callable[P, R] = numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
     return compiled

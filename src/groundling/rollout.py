@@ -1,38 +1,41 @@
-"""The worlds that a learner lives in: many episodes at once, the next beginning where one ends."""
+"""Many episodes at once for a model: observations as tensors, actions sampled from logits, automatic resets."""
 
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import View
-from groundling.evaluation.leak_check import sentence_hashes
-from groundling.teacher.teacher import EpisodeBatch, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.rendering import view_cells
-from groundling.world.simulation import Bools, Outcome
+from groundling.world.types import Bools, Outcome
 
 Arrays = dict[str, NDArray[Any]]
+EPISODE_PREFIX = "episode."
 
 
 class Frames(NamedTuple):
-    """Moments in episodes, as the agent lives them: [B, ...], or [T, B, ...] for those of T steps."""
+    """A batch of observations with their questions' true answers: [B, ...], or [T, B, ...] for T steps."""
 
     cells: Tensor
-    """[B, side, side] int16: what is seen where"""
+    """[B, side, side] int16: ids of the cells in view"""
     commands: Tensor
     """[B, L] int64"""
     questions: Tensor
-    """[B, L] int64; a row of padding is silence"""
+    """[B, L] int64; a row of padding is no question"""
     answers: Tensor
-    """[B] int64: the true ones, -1 for silence"""
+    """[B] int64: the true ones, -1 for no question"""
     types: Tensor
-    """[B] int64: of the questions, -1 for silence; for counting only"""
+    """[B] int64: of the questions, -1 for no question; for metrics only"""
 
     @classmethod
     def of(cls, episode: EpisodeBatch) -> Self:
+        """The current observations of a batch of episodes."""
         return cls(
             torch.from_numpy(view_cells(episode.state)),
             torch.from_numpy(episode.command.tokens).long(),
@@ -42,20 +45,22 @@ class Frames(NamedTuple):
         )
 
     def select(self, rows: Any) -> "Frames":
+        """Some rows of the batch."""
         return Frames(*(part[rows] for part in self))
 
     def to(self, device: torch.device) -> "Frames":
         return Frames(*(part.to(device) for part in self))
 
     def view(self, pictures: Tensor) -> View:
-        """What is seen, given the picture of every cell number."""
+        """The view of a model, given the picture of every cell id."""
         return View.of_cells(self.cells, pictures)
 
 
 class FinishedEpisodes(NamedTuple):
-    """Episodes that have ended: what they were about and what came of them, one entry each."""
+    """Episodes that ended in a step, one entry each."""
 
     type: NDArray[np.int64]
+    """Sentence type of the command."""
     success: Bools
     reward: NDArray[np.float64]
     """Sum of the rewards."""
@@ -63,60 +68,57 @@ class FinishedEpisodes(NamedTuple):
 
 
 class RolloutEnv:
-    """Episodes of a teacher, `count` at once, of indices that nobody else uses under this seed."""
+    """A fixed number of parallel episodes; env i plays the episodes i, i + num_envs, i + 2 num_envs, ... of a seed."""
 
-    def __init__(self, teacher: Teacher, seed: int, count: int) -> None:
-        self.teacher, self.count = teacher, count
-        self.episode = teacher.begin(seed, np.arange(count))
-        self.reward = np.zeros(count)
+    def __init__(self, teacher: Teacher, seed: int, num_envs: int) -> None:
+        self.teacher, self.num_envs = teacher, num_envs
+        self.episode = teacher.begin(seed, np.arange(num_envs))
+        self.reward = np.zeros(num_envs)
         """Sum of each episode's rewards so far."""
-        self.heard: set[int] = set()
-        """Hashes of all sentences that were said, to prove what was not."""
-        self.answered = np.zeros(len(teacher.lexicon), np.int64)
-        """How often each word was the true answer."""
 
     @property
     def pictures(self) -> Tensor:
+        """[cells, side, side, 3]: the picture of every cell id."""
         return torch.from_numpy(self.teacher.catalog.pictures[CELL_PIXELS])
 
-    def observe(self) -> Frames:
-        """The episodes as they stand; what is said now counts as heard."""
-        episode = self.episode
-        for sentences in (episode.command, episode.question):
-            self.heard.update(sentence_hashes(sentences.tokens[sentences.type >= 0]).tolist())
-        np.add.at(self.answered, episode.question.answer[episode.question.answer >= 0], 1)
-        return Frames.of(episode)
+    def step(
+        self, actions: NDArray[np.int64], abandon: Bools | None = None
+    ) -> tuple[Outcome, FinishedEpisodes, Frames]:
+        """Act; episodes that end, or that `abandon` marks, are replaced by new ones.
 
-    def step(self, actions: NDArray[np.int64], leave: Bools | None = None) -> tuple[Outcome, FinishedEpisodes, Frames]:
-        """Act; episodes that end, or that `leave` says to leave, give way to new ones.
-
-        Also returned: the episodes that ended, and what the actions led to in all, before any was renewed.
+        Returns the outcome, the episodes that ended, and the next observations before any episode was replaced.
         """
         before = self.episode
         after, outcome = self.teacher.step(before, actions)
         self.reward += outcome.reward
         over = outcome.terminated | outcome.truncated
-        ended = FinishedEpisodes(
+        finished = FinishedEpisodes(
             before.command.type[over].astype(np.int64),
             outcome.terminated[over],
             self.reward[over],
             after.state.step[over].astype(np.int64),
         )
-        reset_prob = over if leave is None else over | leave
-        self.reward[reset_prob] = 0
-        self.episode = self.teacher.reset(after, reset_prob, after.index + self.count)
-        return outcome, ended, Frames.of(after)
+        replaced = over if abandon is None else over | abandon
+        self.reward[replaced] = 0
+        self.episode = self.teacher.reset(after, replaced, after.index + self.num_envs)
+        return outcome, finished, Frames.of(after)
 
     def arrays(self) -> Arrays:
-        """All that is needed to go on from here."""
-        heard = np.fromiter(self.heard, np.int64, len(self.heard))
-        heard.sort()
-        own = {"reward": self.reward.copy(), "heard": heard, "answered": self.answered.copy()}
-        return {**{f"episode.{name}": array for name, array in self.episode.arrays().items()}, **own}
+        """A snapshot from which `restore` continues."""
+        episode = {f"{EPISODE_PREFIX}{name}": array for name, array in self.episode.arrays().items()}
+        return {**episode, "reward": self.reward.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        prefix = "episode."
-        of_session = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        self.episode = EpisodeBatch.of(of_session)
-        self.reward, self.answered = arrays["reward"].copy(), arrays["answered"].copy()
-        self.heard = set(arrays["heard"].tolist())
+        """Continue from a snapshot."""
+        self.episode = EpisodeBatch.of(
+            {name.removeprefix(EPISODE_PREFIX): array for name, array in arrays.items() if name != "reward"}
+        )
+        self.reward = arrays["reward"].copy()
+
+
+def sample_actions(logits: Tensor, rng: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
+    """[B]: actions from the softmax of [B, actions], uniform with probability `random`: lambda / 4 + (1 - lambda) pi."""
+    probability = F.softmax(logits.double(), dim=1).cpu().numpy()
+    mixed = random / probability.shape[1] + (1 - random) * probability
+    sampled = (mixed.cumsum(1) < rng.random((len(mixed), 1))).sum(1)
+    return np.asarray(np.minimum(sampled, probability.shape[1] - 1))

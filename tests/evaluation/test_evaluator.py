@@ -12,7 +12,7 @@ from groundling.evaluation.evaluator import Estimate, Evaluator, evaluate
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.teacher import Lessons, Teacher
 from groundling.world.shortest_path import best_actions
-from groundling.world.simulation import State
+from groundling.world.types import State
 from tests.learn.tiny import AGENT, FAST, LESSONS
 
 

@@ -1,10 +1,13 @@
-"""What the page's tests need: an app on shipped weights, a client of it, and worlds that are easy to reason about."""
+"""Fixtures and helpers of the page tests: a server with pretrained weights, its client, and a simple scene."""
 
+import base64
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from PIL import Image
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from groundling.learn.trained_agent import load_agent
@@ -13,8 +16,8 @@ from groundling.page.limits import Limits
 from groundling.page.server import Server
 
 HOST = "127.0.0.1"
-BASE = f"http://{HOST}"
-TALK = f"ws://{HOST}/talk"
+BASE_URL = f"http://{HOST}"
+WEBSOCKET_URL = f"ws://{HOST}/ws"
 
 SCENE: dict[str, Any] = {
     "objects": [
@@ -27,20 +30,37 @@ SCENE: dict[str, Any] = {
 }
 
 
-class Client:
-    """A client of the websocket that numbers its messages."""
+class SocketClient:
+    """A client of the websocket."""
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self.socket = socket
         self.hello = socket.receive_json()["hello"]
 
-    def ask(self, do: str, **fields: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self.raw(json.dumps({"id": 1, "do": do, **fields}))
-        return answer
+    def request(self, name: str, /, **fields: Any) -> dict[str, Any]:
+        """The reply to a request."""
+        reply: dict[str, Any] = self.send(json.dumps({"id": 1, "request": name, **fields}))
+        return reply
 
-    def raw(self, text: str) -> Any:
+    def send(self, text: str) -> Any:
+        """The reply to a message of any text."""
         self.socket.send_text(text)
         return self.socket.receive_json()
+
+
+def server_of(agents: list[ServedAgent], limits: Limits | None = None) -> Server:
+    """A server, by default without a limit on the message rate."""
+    return Server(AppState(agents, limits or Limits(messages_per_second=1e9)))
+
+
+def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:
+    """A PNG in base64 of an image unlike any icon: rings of two colors."""
+    image = Image.new("RGB", (side, side), "white")
+    for k in range(0, side // 2, 8):
+        image.paste(color if k % 16 else (10, 60, 60), (k, k, side - k, side - k))
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return base64.b64encode(out.getvalue()).decode()
 
 
 @pytest.fixture(scope="session")
@@ -48,17 +68,13 @@ def served() -> ServedAgent:
     return ServedAgent("normal", load_agent("normal"))
 
 
-def app_of(served: list[ServedAgent], settings: Limits | None = None) -> Server:
-    return Server(AppState(served, settings or Limits(messages_per_second=1e9)))
-
-
 @pytest.fixture(scope="module")
 def http(served: ServedAgent) -> Iterator[TestClient]:
-    with TestClient(app_of([served]).app(HOST, None), base_url=BASE) as client:
+    with TestClient(server_of([served]).app(HOST, None), base_url=BASE_URL) as client:
         yield client
 
 
 @pytest.fixture
-def client(http: TestClient) -> Iterator[Client]:
-    with http.websocket_connect(TALK, headers={"origin": BASE}) as socket:
-        yield Client(socket)
+def client(http: TestClient) -> Iterator[SocketClient]:
+    with http.websocket_connect(WEBSOCKET_URL, headers={"origin": BASE_URL}) as socket:
+        yield SocketClient(socket)

@@ -1,4 +1,4 @@
-"""The pictures of the page in the README, from the real page: `python -m tests.page.screenshots docs`"""
+"""Screenshots of the page for the README: `python -m tests.page.screenshots docs`"""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.page.site import Site, chromium, open_world, say
+from tests.page.site import Site, chromium, open_world, run_sentence
 
 WORLD: dict[str, Any] = {
     "objects": [
@@ -31,23 +31,23 @@ def open_at(browser: Browser, site: Site, width: int, height: int) -> Page:
 def main(out: Path) -> None:
     with Site("normal") as site, chromium() as browser:
         page = open_at(browser, site, 1280, 840)
-        say(page, "Could you please go to the north of the giraffe?")
-        expect(page.locator(".verdict")).to_contain_text("Right", timeout=60_000)
+        run_sentence(page, "Could you please go to the north of the giraffe?")
+        expect(page.locator(".verdict")).to_contain_text("Success", timeout=60_000)
         page.get_by_role("button", name="Back to the start").click()
         page.get_by_role("button", name="Step", exact=True).click()
         page.screenshot(path=out / "page.png")
 
         page = open_at(browser, site, 390, 1560)
-        say(page, "What is the color of the cat?")
-        expect(page.locator(".verdict")).to_contain_text("Right", timeout=60_000)
+        run_sentence(page, "What is the color of the cat?")
+        expect(page.locator(".verdict")).to_contain_text("Correct", timeout=60_000)
         page.locator(".words .word", has_text="cat").focus()
         expect(page.locator(".caption")).to_contain_text("cat")
         page.screenshot(path=out / "page-narrow.png")
 
     with Site("normal", "--compare", "san") as site, chromium() as browser:
         page = open_at(browser, site, 1280, 1330)
-        say(page, "Could you please go to the north of the giraffe?")
-        for pane, verdict in (("normal", "Right"), ("san", "Wrong")):
+        run_sentence(page, "Could you please go to the north of the giraffe?")
+        for pane, verdict in (("normal", "Success"), ("san", "Failure")):
             expect(page.get_by_role("region", name=pane).locator(".verdict")).to_contain_text(verdict, timeout=60_000)
         page.get_by_role("button", name="Back to the start").click()
         page.screenshot(path=out / "page-compare.png")

@@ -1,4 +1,4 @@
-"""The real server in a process of its own, as a person starts it, and a real browser to look at it."""
+"""The real server in a process of its own, and a real browser."""
 
 import base64
 import contextlib
@@ -20,7 +20,7 @@ _ARGUMENTS = """
 
 
 class Site:
-    """`with Site("normal") as site`: its address is `site.address`. It can be killed and started again."""
+    """A running server: `with Site("normal") as site`. It can be killed and started again at the same address."""
 
     def __init__(self, *arguments: str) -> None:
         self.arguments = arguments
@@ -35,7 +35,7 @@ class Site:
         self.kill()
 
     def start(self) -> None:
-        """On a free port at first, then on the same one."""
+        """Start the server, at first on a free port, later on the same one."""
         arguments = [sys.executable, "-m", "groundling", "play", *self.arguments, "--port", self.port, "--no-browser"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
@@ -59,12 +59,12 @@ def chromium() -> Iterator[Browser]:
 
 
 def open_world(page: Page, site: Site, scene: dict[str, Any]) -> None:
-    """As one who follows a link that holds a world."""
+    """Open a link that contains a world."""
     text = base64.urlsafe_b64encode(json.dumps(scene).encode()).decode().rstrip("=")
     page.goto(f"{site.address}#world={text}")
     page.locator("body[data-ready=yes]").wait_for()
 
 
-def say(page: Page, sentence: str) -> None:
+def run_sentence(page: Page, sentence: str) -> None:
     page.get_by_label("Command or question").fill(sentence)
-    page.get_by_role("button", name="Say it").click()
+    page.get_by_role("button", name="Run", exact=True).click()

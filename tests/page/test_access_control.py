@@ -1,4 +1,4 @@
-"""Nobody but the page itself comes in."""
+"""Access control: requests of other hosts, origins and clients without the token are refused."""
 
 import pytest
 from starlette.testclient import TestClient
@@ -7,12 +7,12 @@ from starlette.websockets import WebSocketDisconnect
 from groundling.page.access_control import COOKIE, AccessControl, is_local
 from groundling.page.app_state import ServedAgent
 from groundling.page.static_files import STATIC
-from tests.page.conftest import BASE, TALK, app_of
+from tests.page.conftest import BASE_URL, WEBSOCKET_URL, server_of
 
-TOKEN = "a-token-that-nobody-guesses"
+TOKEN = "test-token"
 
 
-def test_every_file_of_the_page_comes_with_a_strict_policy(http: TestClient) -> None:
+def test_files_have_a_strict_content_security_policy(http: TestClient) -> None:
     for path in ("/", "/icons.png", *(f"/static/{name}" for name in STATIC)):
         response = http.get(path)
         assert response.status_code == 200, path
@@ -21,7 +21,7 @@ def test_every_file_of_the_page_comes_with_a_strict_policy(http: TestClient) -> 
     assert http.get("/icons.png").content.startswith(b"\x89PNG")
 
 
-def test_the_page_has_nothing_inline_and_nothing_from_elsewhere() -> None:
+def test_page_has_no_inline_code_and_no_external_resources() -> None:
     index = STATIC["index.html"].text
     assert "<style" not in index
     assert "style=" not in index
@@ -36,60 +36,64 @@ def test_the_page_has_nothing_inline_and_nothing_from_elsewhere() -> None:
 @pytest.mark.parametrize(
     "path", ["/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd", "/etc/passwd"]
 )
-def test_only_files_of_the_page_are_served(http: TestClient, path: str) -> None:
+def test_only_static_files_are_served(http: TestClient, path: str) -> None:
     assert http.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "10.0.0.7", "[", ""])
-def test_a_foreign_name_is_refused(http: TestClient, host: str) -> None:
+def test_foreign_host_is_refused(http: TestClient, host: str) -> None:
     response = http.get("/", headers={"host": host})
     assert response.status_code == 403
-    assert "does not go by that name" in response.text
+    assert "Host must name this server" in response.text
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "localhost:1", "[::1]:8765"])
-def test_names_of_this_machine_are_known(http: TestClient, host: str) -> None:
+def test_local_host_is_accepted(http: TestClient, host: str) -> None:
     assert http.get("/", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", None])
-def test_a_websocket_of_another_origin_is_refused(http: TestClient, origin: str | None) -> None:
+def test_websocket_of_foreign_origin_is_refused(http: TestClient, origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
-    with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect(TALK, headers=headers):
+    with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect(WEBSOCKET_URL, headers=headers):
         pass
     assert refused.value.code == 1008
 
 
-def test_elsewhere_a_token_is_needed(served: ServedAgent) -> None:
-    with TestClient(app_of([served]).app("0.0.0.0", TOKEN), base_url=BASE, follow_redirects=False) as client:
+def test_public_address_requires_the_token(served: ServedAgent) -> None:
+    app = server_of([served]).app("0.0.0.0", TOKEN)
+    with TestClient(app, base_url=BASE_URL, follow_redirects=False) as client:
         assert client.get("/").status_code == 403
         assert client.get("/?token=wrong").status_code == 403
         assert client.get(f"/icons.png?token={TOKEN}").status_code == 403
-        with pytest.raises(WebSocketDisconnect), client.websocket_connect(TALK, headers={"origin": BASE}):
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client.websocket_connect(WEBSOCKET_URL, headers={"origin": BASE_URL}),
+        ):
             pass
-        entrance = client.get(f"/?token={TOKEN}")
-        assert entrance.status_code == 303
-        cookie = entrance.headers["set-cookie"]
+        redirect = client.get(f"/?token={TOKEN}")
+        assert redirect.status_code == 303
+        cookie = redirect.headers["set-cookie"]
         assert cookie.startswith(f"{COOKIE}={TOKEN}")
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
         assert client.get("/").status_code == 200
-        with client.websocket_connect(TALK, headers={"origin": BASE}) as socket:
+        with client.websocket_connect(WEBSOCKET_URL, headers={"origin": BASE_URL}) as socket:
             assert "hello" in socket.receive_json()
 
 
-def test_elsewhere_any_address_is_known_but_no_foreign_name() -> None:
-    async def nothing(*_: object) -> None:
+def test_public_server_accepts_any_ip_address_but_no_foreign_name() -> None:
+    async def app(*_: object) -> None:
         return None
 
-    guard = AccessControl(nothing, "0.0.0.0", TOKEN)
-    assert guard.knows("192.168.0.3:8765")
-    assert not guard.knows("evil.example")
-    assert AccessControl(nothing, "my.machine", TOKEN).knows("my.machine:80")
+    access_control = AccessControl(app, "0.0.0.0", TOKEN)
+    assert access_control.is_own_host("192.168.0.3:8765")
+    assert not access_control.is_own_host("evil.example")
+    assert AccessControl(app, "my.machine", TOKEN).is_own_host("my.machine:80")
 
 
 @pytest.mark.parametrize(
     ("host", "local"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)]
 )
-def test_where_only_this_machine_can_reach(host: str, local: bool) -> None:
+def test_is_local(host: str, local: bool) -> None:
     assert is_local(host) is local

@@ -1,4 +1,4 @@
-"""Ten thousand hostile messages: each is answered or the connection closed, nothing leaks, and memory stays flat."""
+"""10,000 malformed messages: each gets a reply, no server detail leaks, and memory use stays constant."""
 
 import copy
 import json
@@ -11,23 +11,25 @@ from typing import Any
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
-from tests.page.conftest import SCENE, Client
+from tests.page.conftest import SCENE, SocketClient
 
 MESSAGES = 10_000
-MOST_GROWTH = 60 * 1024 * 1024
-"""Bytes; the first three thousand messages are left out, for each thread has memory of its own to fill."""
+WARMUP_MESSAGES = 3_000
+"""Not part of the memory measurement: each thread first fills memory of its own."""
+MAX_GROWTH_BYTES = 60 * 1024 * 1024
 
+EXAMPLES = [{"scene": SCENE, "sentence": "go"}] * 2
 REQUESTS: list[dict[str, Any]] = [
-    {"do": "world", "seed": 1},
-    {"do": "load", "scene": SCENE},
-    {"do": "read", "agent": 0, "scene": SCENE, "sentence": "go to the apple"},
-    {"do": "say", "agent": 0, "scene": SCENE, "kind": "command", "seed": 1},
-    {"do": "think", "agent": 0, "scene": SCENE, "sentence": "go to the apple", "from": [3, 3]},
-    {"do": "where", "agent": 0, "scene": SCENE, "word": "apple"},
-    {"do": "seen", "agent": 0, "scene": SCENE, "at": [1, 1]},
-    {"do": "drawing", "name": "gizmo", "png": "iVBORw0KGgo="},
-    {"do": "teach", "agent": 0, "lessons": [{"word": "gizmo", "examples": [{"scene": SCENE, "sentence": "go"}] * 2}]},
-    {"do": "export", "agent": 0, "scene": SCENE, "sentence": "go", "format": "gif", "path": [[3, 3]]},
+    {"request": "new_world", "seed": 1},
+    {"request": "load", "scene": SCENE},
+    {"request": "check_sentence", "agent": 0, "scene": SCENE, "sentence": "go to the apple"},
+    {"request": "suggest_sentence", "agent": 0, "scene": SCENE, "kind": "command", "seed": 1},
+    {"request": "step", "agent": 0, "scene": SCENE, "sentence": "go to the apple", "start": [3, 3]},
+    {"request": "detect", "agent": 0, "scene": SCENE, "word": "apple"},
+    {"request": "describe_cell", "agent": 0, "scene": SCENE, "at": [1, 1]},
+    {"request": "convert_drawing", "name": "gizmo", "png": "iVBORw0KGgo="},
+    {"request": "teach", "agent": 0, "taught_words": [{"word": "gizmo", "examples": EXAMPLES}]},
+    {"request": "export", "agent": 0, "scene": SCENE, "sentence": "go", "format": "gif", "path": [[3, 3]]},
 ]
 VALUES: list[Any] = [
     None, True, -1, 0, 1, 2**63, 10**30, 1e308, -0.0, "", " ", "\x00", "../../etc/passwd", "go to the apple" * 20,
@@ -36,15 +38,15 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-def hostile(rng: random.Random) -> Iterator[str]:
-    """Messages without end: broken ones, huge ones, and good ones with something changed anywhere inside."""
+def malformed_messages(rng: random.Random) -> Iterator[str]:
+    """An endless stream of messages: mostly valid ones with changed values, also garbage, cut and nested ones."""
     kinds = [mutated] * 12 + [garbage] * 2 + [cut] * 2 + [nested]
     while True:
         yield rng.choice(kinds)(rng)
 
 
 def mutated(rng: random.Random) -> str:
-    """A good message with one to three values replaced, removed or added."""
+    """A valid message with one to three values replaced, removed or added."""
     message = json.loads(json.dumps({"id": 1, **rng.choice(REQUESTS)}))
     for _ in range(rng.randint(1, 3)):
         at: Any = message
@@ -79,35 +81,34 @@ def nested(rng: random.Random) -> str:
     return '{"a":' * depth + "1" + "}" * depth
 
 
-def resident_bytes() -> int:
-    """What this process has in memory now."""
+def resident_set_bytes() -> int:
+    """Resident set size of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-def test_hostile_messages(client: Client) -> None:
-    rng = random.Random(0)
-    messages = hostile(rng)
+def test_malformed_messages_get_an_error_reply(client: SocketClient) -> None:
+    messages = malformed_messages(random.Random(0))
     start = 0
     for number in range(MESSAGES):
-        answer = client.raw(next(messages))
-        assert "id" in answer
-        text = json.dumps(answer)
+        reply = client.send(next(messages))
+        assert "id" in reply
+        text = json.dumps(reply)
         assert "Traceback" not in text
         assert "site-packages" not in text
-        assert "its log says why" not in text, "every kind of bad message is foreseen"
-        if number == 3 * MESSAGES // 10 and Path("/proc/self/statm").exists():
-            start = resident_bytes()
+        assert "internal server error" not in text, "every malformed message has an error of its own"
+        if number == WARMUP_MESSAGES and Path("/proc/self/statm").exists():
+            start = resident_set_bytes()
     if start:
-        assert resident_bytes() - start < MOST_GROWTH
-    assert client.ask("world", seed=1)["scene"], "and the episode goes on"
+        assert resident_set_bytes() - start < MAX_GROWTH_BYTES
+    assert client.request("new_world", seed=1)["scene"], "the connection still works"
 
 
-def test_long_sentences(client: Client) -> None:
-    """A megabyte in one sentence is refused in words where it fits a message, and closes the connection where not."""
-    message = {"id": 1, "do": "think", "agent": 0, "scene": SCENE}
+def test_long_sentence_is_refused_or_closes_the_connection(client: SocketClient) -> None:
+    """A sentence that is too long gets an error; one beyond the maximum message size closes the connection."""
+    message = {"id": 1, "request": "step", "agent": 0, "scene": SCENE}
     for length in (1000, 100_000, 1_000_000):
-        refused = client.raw(json.dumps({**message, "sentence": "x" * length}))
-        assert "letters: 200 at the most" in refused["error"]
+        reply = client.send(json.dumps({**message, "sentence": "x" * length}))
+        assert "sentence must have at most 200 characters" in reply["error"]
     client.socket.send_text(json.dumps({**message, "sentence": "x" * 1_100_000}))
     with pytest.raises(WebSocketDisconnect) as closed:
         client.socket.receive_json()

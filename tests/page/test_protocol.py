@@ -1,9 +1,11 @@
-"""What a client can ask for, and how bad messages are refused: by name, and without a trace of the server's insides."""
+"""The requests of the websocket protocol, and the errors for invalid messages."""
 
 import base64
+import contextlib
 import copy
 import io
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,391 +20,397 @@ from groundling.learn.trained_agent import load_agent
 from groundling.page.app_state import ServedAgent
 from groundling.page.limits import Limits
 from groundling.page.server import TRY_LATER
-from tests.page.conftest import BASE, HOST, SCENE, TALK, Client, app_of
+from tests.page.conftest import BASE_URL, HOST, SCENE, WEBSOCKET_URL, SocketClient, png, server_of
+
+HEADERS = {"origin": BASE_URL}
 
 
-def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:
-    """A picture that looks like no icon: rings of two colors."""
-    image = Image.new("RGB", (side, side), "white")
-    for k in range(0, side // 2, 8):
-        image.paste(color if k % 16 else (10, 60, 60), (k, k, side - k, side - k))
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    return base64.b64encode(out.getvalue()).decode()
+def http_client(agents: list[ServedAgent], limits: Limits | None = None) -> TestClient:
+    return TestClient(server_of(agents, limits).app(HOST, None), base_url=BASE_URL)
 
 
-def walk(client: Client, scene: dict[str, Any], sentence: str) -> tuple[dict[str, Any], list[list[int]]]:
-    """Where an agent goes by a sentence, and the last move."""
+@contextlib.contextmanager
+def socket_client(agents: list[ServedAgent], limits: Limits | None = None) -> Iterator[SocketClient]:
+    """A client of a server with these agents and limits."""
+    with http_client(agents, limits) as http, http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as socket:
+        yield SocketClient(socket)
+
+
+def walk(client: SocketClient, scene: dict[str, Any], sentence: str) -> tuple[dict[str, Any], list[list[int]]]:
+    """The last step of a walk and the positions of all steps."""
     at, path = scene["agent"], [scene["agent"]]
-    for _ in range(client.hello["steps"]):
-        thought = client.ask("think", agent=0, scene={**scene, "agent": at}, sentence=sentence, **{"from": path[0]})
-        at = thought["move"]["to"]
+    for _ in range(client.hello["max_steps"]):
+        fields = {"agent": 0, "scene": {**scene, "agent": at}, "sentence": sentence, "start": path[0]}
+        step = client.request("step", **fields)
+        at = step["move"]["to"]
         path.append(at)
-        if thought["move"]["ended"]:
+        if step["move"]["terminated"]:
             break
-    return thought, path
+    return step, path
 
 
-def test_hello(client: Client) -> None:
+def test_hello_describes_world_icons_and_agents(client: SocketClient) -> None:
     hello = client.hello
     assert hello["size"] == 7
+    assert hello["max_steps"] == 28
+    assert hello["cells"] == {"floor": 1, "wall": 2, "agent": 3}
     assert len(hello["classes"]) == 119
     assert sum(len(entry["colors"]) for entry in hello["classes"]) == 357
     assert [agent["name"] for agent in hello["agents"]] == ["normal"]
-    assert len(hello["agents"][0]["words"]) == 185
+    assert len(hello["agents"][0]["lexicon"]) == 185
 
 
-def test_a_seed_gives_a_world_and_what_the_teacher_says(client: Client) -> None:
-    world = client.ask("world", seed=3)
-    assert world == client.ask("world", seed=3)
-    assert world["scene"] == client.ask("load", scene=world["scene"])["scene"]
-    reading = client.ask("read", agent=0, scene=world["scene"], sentence=world["command"])
-    assert reading["kind"] == "command"
-    assert reading["target"] is not None
-    reading = client.ask("read", agent=0, scene=world["scene"], sentence=world["question"])
-    assert reading["kind"] == "question"
-    assert reading["answer"] is not None
+def test_new_world_is_determined_by_its_seed(client: SocketClient) -> None:
+    world = client.request("new_world", seed=3)
+    assert world == client.request("new_world", seed=3)
+    assert world["scene"] == client.request("load", scene=world["scene"])["scene"]
+    check = client.request("check_sentence", agent=0, scene=world["scene"], sentence=world["command"])
+    assert check["kind"] == "command"
+    assert check["target"] is not None
+    check = client.request("check_sentence", agent=0, scene=world["scene"], sentence=world["question"])
+    assert check["kind"] == "question"
+    assert check["answer"] is not None
 
 
-def test_a_command_is_walked(client: Client) -> None:
-    thought, path = walk(client, SCENE, "go to the apple")
-    assert path[-1] == thought["reading"]["target"] == [1, 1]
-    inside = thought["inside"]
-    words = len(thought["reading"]["words"])
-    assert [len(step) for step in inside["attention"]] == [words] * 3
-    assert len(inside["gates"]) == len(inside["steps"]) == 3
-    assert all(len(inside[name]) == 49 for name in ("x_loc", "terrain", "value"))
-    assert sum(inside["actions"].values()) == pytest.approx(1, abs=0.01)
+def test_steps_of_a_command_reach_the_target(client: SocketClient) -> None:
+    step, path = walk(client, SCENE, "go to the apple")
+    assert path[-1] == step["sentence_check"]["target"] == [1, 1]
+    explanation = step["explanation"]
+    words = len(step["sentence_check"]["words"])
+    assert [len(weights) for weights in explanation["word_attention"]] == [words] * 3
+    assert len(explanation["gates"]) == len(explanation["x_loc_steps"]) == 3
+    assert all(len(explanation[name]) == 49 for name in ("x_loc", "x_terr", "value_map"))
+    assert sum(explanation["action_probabilities"].values()) == pytest.approx(1, abs=0.01)
 
 
-def test_what_a_walk_remembers_is_true_of_the_world_at_hand(client: Client) -> None:
-    """A sentence is read at a walk's first step; with another world, start or sentence it is read anew."""
+def test_cached_sentence_check_depends_on_scene_start_and_sentence(client: SocketClient) -> None:
     moved = {**SCENE, "objects": [{**SCENE["objects"][0], "at": [0, 5]}, *SCENE["objects"][1:]]}
-    elsewhere = {**SCENE, "agent": [5, 5]}
+    other_start = {**SCENE, "agent": [5, 5]}
     apple, cat = "go to the apple", "go to the cat"
-    for scene, sentence in ((SCENE, apple), (moved, apple), (elsewhere, apple), (SCENE, apple), (SCENE, cat)):
-        asked = {"agent": 0, "scene": scene, "sentence": sentence}
-        assert {"id": 1, **client.ask("think", **asked)["reading"]} == client.ask("read", **asked)
+    for scene, sentence in ((SCENE, apple), (moved, apple), (other_start, apple), (SCENE, apple), (SCENE, cat)):
+        fields = {"agent": 0, "scene": scene, "sentence": sentence}
+        step, check = client.request("step", **fields), client.request("check_sentence", **fields)
+        assert {"id": 1, **step["sentence_check"]} == check
 
 
-def test_a_question_is_answered(client: Client) -> None:
-    thought = client.ask("think", agent=0, scene=SCENE, sentence="What is in the west?")
-    assert thought["reading"]["answer"] == "giraffe"
-    assert thought["inside"]["answers"][0]["word"] == "giraffe"
-    assert len(thought["inside"]["answers"]) == 5
-    assert thought["move"] is None
+def test_step_answers_a_question(client: SocketClient) -> None:
+    step = client.request("step", agent=0, scene=SCENE, sentence="What is in the west?")
+    assert step["sentence_check"]["answer"] == "giraffe"
+    assert step["explanation"]["answers"][0]["word"] == "giraffe"
+    assert len(step["explanation"]["answers"]) == 5
+    assert step["move"] is None
 
 
-def test_a_free_sentence_is_run(client: Client) -> None:
-    thought = client.ask("think", agent=0, scene=SCENE, sentence="apple apple please go")
-    assert thought["reading"]["kind"] == "free"
-    assert thought["reading"]["complaint"]
-    assert thought["move"]["action"] in ("left", "right", "up", "down")
+def test_step_runs_a_free_form_sentence(client: SocketClient) -> None:
+    step = client.request("step", agent=0, scene=SCENE, sentence="apple apple please go")
+    assert step["sentence_check"]["kind"] == "free_form"
+    assert step["sentence_check"]["parse_error"]
+    assert step["move"]["action"] in ("left", "right", "up", "down")
 
 
-def test_an_unknown_word_is_marked_with_the_nearest(client: Client) -> None:
-    reading = client.ask("read", agent=0, scene=SCENE, sentence="go to the aple")
-    assert reading["words"][3] == {"text": "aple", "state": "unknown", "nearest": "apple"}
-    refused = client.ask("think", agent=0, scene=SCENE, sentence="go to the aple")
-    assert refused["error"] == "the agent does not know the word 'aple', did you mean 'apple'?"
+def test_unknown_word_gets_a_suggestion(client: SocketClient) -> None:
+    check = client.request("check_sentence", agent=0, scene=SCENE, sentence="go to the aple")
+    assert check["words"][3] == {"text": "aple", "state": "unknown", "suggestion": "apple"}
+    reply = client.request("step", agent=0, scene=SCENE, sentence="go to the aple")
+    assert reply["error"] == "words must be known to the agent, got 'aple'; did you mean 'apple'?"
 
 
-def test_a_sentence_that_the_teacher_would_not_say_has_no_verdict(client: Client) -> None:
-    reading = client.ask("read", agent=0, scene=SCENE, sentence="go to the zebra")
-    assert reading["kind"] == "command"
-    assert reading["target"] is None
+def test_sentence_that_is_not_valid_in_the_scene_has_no_target(client: SocketClient) -> None:
+    check = client.request("check_sentence", agent=0, scene=SCENE, sentence="go to the zebra")
+    assert check["kind"] == "command"
+    assert check["target"] is None
 
 
-def test_where_a_word_is_seen_and_what_is_seen_where(client: Client) -> None:
-    seen = client.ask("where", agent=0, scene=SCENE, word="apple")["map"]
-    assert max(range(49), key=seen.__getitem__) == 8
-    words = client.ask("seen", agent=0, scene=SCENE, at=[1, 1])["words"]
+def test_detect_and_describe_cell(client: SocketClient) -> None:
+    detection = client.request("detect", agent=0, scene=SCENE, word="apple")["map"]
+    assert max(range(49), key=detection.__getitem__) == 8
+    words = client.request("describe_cell", agent=0, scene=SCENE, at=[1, 1])["words"]
     assert {entry["word"] for entry in words[:2]} == {"apple", "red"}
-    nothing = client.ask("seen", agent=0, scene=SCENE, at=[5, 5])["words"]
-    assert nothing[0]["word"] == "nothing"
-    assert "does not know" in client.ask("where", agent=0, scene=SCENE, word="aple")["error"]
+    empty = client.request("describe_cell", agent=0, scene=SCENE, at=[5, 5])["words"]
+    assert empty[0]["word"] == "nothing"
+    reply = client.request("detect", agent=0, scene=SCENE, word="aple")
+    assert reply["error"] == "word must be in the agent's lexicon, got 'aple'"
 
 
 @pytest.mark.parametrize("kind", ["command", "question"])
-def test_the_teacher_speaks_of_any_world(client: Client, kind: str) -> None:
+def test_suggested_sentences_are_valid(client: SocketClient, kind: str) -> None:
     for seed in range(10):
-        sentence = client.ask("say", agent=0, kind=kind, seed=seed, scene=SCENE)["sentence"]
-        reading = client.ask("read", agent=0, scene=SCENE, sentence=sentence)
-        assert reading["kind"] == kind
-        assert reading["target" if kind == "command" else "answer"] is not None
+        sentence = client.request("suggest_sentence", agent=0, kind=kind, seed=seed, scene=SCENE)["sentence"]
+        check = client.request("check_sentence", agent=0, scene=SCENE, sentence=sentence)
+        assert check["kind"] == kind
+        assert check["target" if kind == "command" else "answer"] is not None
 
 
-def test_of_an_empty_world_little_can_be_said(client: Client) -> None:
-    asked: dict[str, Any] = {"agent": 0, "seed": 0, "scene": {"objects": [], "walls": [], "agent": [0, 0]}}
-    assert "there is no command" in client.ask("say", kind="command", **asked)["error"]
-    question = client.ask("say", kind="question", **asked)["sentence"]
-    assert client.ask("read", agent=0, scene=asked["scene"], sentence=question)["answer"] == "nothing"
+def test_empty_world_has_questions_but_no_command(client: SocketClient) -> None:
+    fields: dict[str, Any] = {"agent": 0, "seed": 0, "scene": {"objects": [], "walls": [], "agent": [0, 0]}}
+    reply = client.request("suggest_sentence", kind="command", **fields)
+    assert "the teacher has no command for this world" in reply["error"]
+    question = client.request("suggest_sentence", kind="question", **fields)["sentence"]
+    check = client.request("check_sentence", agent=0, scene=fields["scene"], sentence=question)
+    assert check["answer"] == "nothing"
 
 
-def test_a_drawing_is_taught(client: Client) -> None:
-    """A picture of the user's own: unknown, then told three times, then walked to; and forgotten again."""
-    icon = client.ask("drawing", name="gizmo", png=png())["png"]
-    scene = {**SCENE, "drawings": {"gizmo": icon}}
+def test_teach_a_drawing(client: SocketClient) -> None:
+    """A drawing's name is unseen, then taught with three examples, then used, and then reset."""
+    icon = client.request("convert_drawing", name="gizmo", png=png())["png"]
     sentence = "Go to the gizmo."
 
-    def quote(at: list[int]) -> dict[str, Any]:
-        return {**scene, "objects": [*SCENE["objects"][:1], {"name": "gizmo", "at": at}]}
+    def scene_with_gizmo(at: list[int]) -> dict[str, Any]:
+        objects = [SCENE["objects"][0], {"name": "gizmo", "at": at}]
+        return {**SCENE, "drawings": {"gizmo": icon}, "objects": objects}
 
-    far = {**quote([5, 5]), "walls": []}
-    assert client.ask("read", agent=0, scene=far, sentence=sentence)["words"][3]["state"] == "untaught"
-    assert "was never told the word 'gizmo'" in client.ask("think", agent=0, scene=far, sentence=sentence)["error"]
-    sides = {"north": [2, 3], "east": [3, 4], "south": [4, 3]}
-    examples = [{"scene": quote(at), "sentence": f"What is in the {side}?"} for side, at in sides.items()]
-    told = client.ask("teach", agent=0, lessons=[{"word": "gizmo", "examples": examples}])
-    assert told["taught"] == ["gizmo"]
-    assert told["words"][-1] == "gizmo"
-    asked = client.ask("think", agent=0, scene=quote([3, 2]), sentence="What is in the west?")
-    assert asked["inside"]["answers"][0]["word"] == asked["reading"]["answer"] == "gizmo"
-    thought, path = walk(client, far, sentence)
-    assert path[-1] == thought["reading"]["target"] == [5, 5]
-    client.ask("teach", agent=0, lessons=[])
-    assert "was never told" in client.ask("think", agent=0, scene=far, sentence=sentence)["error"]
+    far = {**scene_with_gizmo([5, 5]), "walls": []}
+    check = client.request("check_sentence", agent=0, scene=far, sentence=sentence)
+    assert check["words"][3]["state"] == "unseen"
+    error = "words must be known to the agent, got 'gizmo', which was not seen in training; teach it first"
+    assert client.request("step", agent=0, scene=far, sentence=sentence)["error"] == error
+    cells = {"north": [2, 3], "east": [3, 4], "south": [4, 3]}
+    examples = [
+        {"scene": scene_with_gizmo(at), "sentence": f"What is in the {direction}?"} for direction, at in cells.items()
+    ]
+    reply = client.request("teach", agent=0, taught_words=[{"word": "gizmo", "examples": examples}])
+    assert reply["taught_words"] == ["gizmo"]
+    assert reply["lexicon"][-1] == "gizmo"
+    step = client.request("step", agent=0, scene=scene_with_gizmo([3, 2]), sentence="What is in the west?")
+    assert step["explanation"]["answers"][0]["word"] == step["sentence_check"]["answer"] == "gizmo"
+    step, path = walk(client, far, sentence)
+    assert path[-1] == step["sentence_check"]["target"] == [5, 5]
+    client.request("teach", agent=0, taught_words=[])
+    assert client.request("step", agent=0, scene=far, sentence=sentence)["error"] == error
 
 
-def quote(client: Client, word: str, seed: int) -> dict[str, Any]:
-    """An example, as the page gives it: in a random world, the thing stands beside the agent."""
-    scene = client.ask("world", seed=seed)["scene"]
-    novel = client.hello["agents"][0]["novel"]
+def random_example(client: SocketClient, word: str, seed: int) -> dict[str, Any]:
+    """An example as the page makes it: in a random world, the object is beside the agent."""
+    scene = client.request("new_world", seed=seed)["scene"]
+    novel = client.hello["agents"][0]["novel_words"]
     row, column = scene["agent"]
-    side, at = ("north", [row - 1, column]) if row else ("south", [row + 1, column])
+    direction, at = ("north", [row - 1, column]) if row else ("south", [row + 1, column])
     others = [entry for entry in scene["objects"] if entry["name"] not in novel and entry["at"] != at]
     walls = [wall for wall in scene["walls"] if wall != at]
     return {
         "scene": {**scene, "walls": walls, "objects": [*others, {"name": word, "at": at}]},
-        "sentence": f"What is in the {side}?",
+        "sentence": f"What is in the {direction}?",
     }
 
 
-def test_a_novel_word_is_taught() -> None:
-    novel = ServedAgent("novel-12", load_agent("novel-12"))
-    word = sorted(novel.novel)[0]
-    with (
-        TestClient(app_of([novel]).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        client = Client(socket)
-        assert word in client.hello["agents"][0]["novel"]
-        examples = [quote(client, word, seed) for seed in range(6)]
+def test_teach_a_novel_word() -> None:
+    agent = ServedAgent("novel-12", load_agent("novel-12"))
+    word = sorted(agent.novel_words)[0]
+    with socket_client([agent]) as client:
+        assert word in client.hello["agents"][0]["novel_words"]
+        examples = [random_example(client, word, seed) for seed in range(6)]
         far = {
             "objects": [{"name": word, "at": [0, 6]}, {"name": "apple", "at": [6, 1]}],
             "walls": [],
             "agent": [3, 3],
         }
-        state = client.ask("read", agent=0, scene=far, sentence=f"Go to the {word}.")["words"][3]["state"]
-        assert state == "untaught"
-        client.ask("teach", agent=0, lessons=[{"word": word, "examples": examples}])
-        thought, path = walk(client, far, f"Go to the {word}.")
-        assert path[-1] == thought["reading"]["target"] == [0, 6]
+        sentence = f"Go to the {word}."
+        check = client.request("check_sentence", agent=0, scene=far, sentence=sentence)
+        assert check["words"][3]["state"] == "unseen"
+        client.request("teach", agent=0, taught_words=[{"word": word, "examples": examples}])
+        step, path = walk(client, far, sentence)
+        assert path[-1] == step["sentence_check"]["target"] == [0, 6]
 
 
-def test_a_walk_is_exported(client: Client) -> None:
+def test_export_of_a_walk(client: SocketClient) -> None:
     _, path = walk(client, SCENE, "go to the apple")
-    asked = {"agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": path}
-    gif = client.ask("export", format="gif", **asked)
+    fields = {"agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": path}
+    gif = client.request("export", format="gif", **fields)
     with Image.open(io.BytesIO(base64.b64decode(gif["base64"]))) as image:
         assert getattr(image, "n_frames", 1) == len(path)
-    html = base64.b64decode(client.ask("export", format="html", **asked)["base64"]).decode()
+    html = base64.b64decode(client.request("export", format="html", **fields)["base64"]).decode()
     assert "default-src 'none'" in html
     assert "import " not in html.split('<script type="module">')[1]
     data = json.loads(html.split('id="walk">')[1].split("</script>")[0])
     assert [frame["at"] for frame in data["frames"]] == path
-    assert data["frames"][-1]["done"] == "ended"
+    assert data["frames"][-1]["end"] == "terminated"
 
 
-def test_two_agents_side_by_side(served: ServedAgent) -> None:
-    other = ServedAgent("again", served.trained)
-    with (
-        TestClient(app_of([served, other]).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        client = Client(socket)
-        assert [agent["name"] for agent in client.hello["agents"]] == ["normal", "again"]
-        one, two = (client.ask("think", agent=k, scene=SCENE, sentence="go to the cat") for k in (0, 1))
-        assert one == two
-        assert (
-            "agent 2: it is a whole number, 0 or more and below 2"
-            in client.ask("think", agent=2, scene=SCENE, sentence="go to the cat")["error"]
+def test_two_agents_are_served(served: ServedAgent) -> None:
+    with socket_client([served, ServedAgent("copy", served.trained)]) as client:
+        assert [agent["name"] for agent in client.hello["agents"]] == ["normal", "copy"]
+        first, second, error = (
+            client.request("step", agent=k, scene=SCENE, sentence="go to the cat") for k in range(3)
         )
+        assert first == second
+        assert error["error"] == "agent must be an integer from 0 to 1, got 2"
 
 
-@pytest.mark.parametrize(("method", "maps"), [("san", True), ("vl", False), ("nava", True)])
-def test_agents_that_have_less_to_show(served: ServedAgent, method: str, maps: bool) -> None:
-    """Other methods have no interpreter, no maps or no answers: null is in their place."""
+@pytest.mark.parametrize(("method", "has_maps"), [("san", True), ("vl", False), ("nava", True)])
+def test_explanation_has_null_for_what_a_method_does_not_compute(
+    served: ServedAgent, method: str, has_maps: bool
+) -> None:
     checkpoint = served.trained.checkpoint
-    model = build(replace(checkpoint.model.config, method=method)).eval()
+    model = build(replace(checkpoint.model.config, method=method), checkpoint.model.spec).eval()
     other = ServedAgent(method, replace(served.trained, checkpoint=replace(checkpoint, model=model)))
-    with (
-        TestClient(app_of([served, other]).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        client = Client(socket)
-        inside = client.ask("think", agent=1, scene=SCENE, sentence="go to the cat")["inside"]
-        assert (inside["x_loc"] is not None) == maps
-        assert (inside["attention"] is not None) == (method == "nava")
-        assert (inside["answers"] is None) == (method == "nava")
-        where = client.ask("where", agent=1, scene=SCENE, word="cat")
-        assert "map" in where if maps else "has no maps of words" in where["error"]
-        path = [[3, 3], [4, 3]]
-        asked = {"agent": 1, "scene": SCENE, "sentence": "go to the cat", "path": path}
-        assert all(client.ask("export", format=form, **asked)["base64"] for form in ("gif", "html"))
+    with socket_client([served, other]) as client:
+        explanation = client.request("step", agent=1, scene=SCENE, sentence="go to the cat")["explanation"]
+        assert (explanation["x_loc"] is not None) == has_maps
+        assert (explanation["word_attention"] is not None) == (method == "nava")
+        assert (explanation["answers"] is None) == (method == "nava")
+        detection = client.request("detect", agent=1, scene=SCENE, word="cat")
+        if has_maps:
+            assert "map" in detection
+        else:
+            assert detection["error"] == f"model must have word detection maps, got method {method!r}"
+        fields = {"agent": 1, "scene": SCENE, "sentence": "go to the cat", "path": [[3, 3], [4, 3]]}
+        assert all(client.request("export", format=name, **fields)["base64"] for name in ("gif", "html"))
 
 
-def test_agents_of_different_worlds_are_not_compared(served: ServedAgent) -> None:
+def test_agents_of_different_icons_are_refused(served: ServedAgent) -> None:
     other = replace(served.trained, checkpoint=replace(served.trained.checkpoint, icons="others"))
-    with pytest.raises(InputError, match="other: it needs the icons and the map size of normal"):
-        app_of([served, ServedAgent("other", other)])
+    with pytest.raises(InputError, match="other must have the icons and the map size of normal"):
+        server_of([served, ServedAgent("other", other)])
 
 
 def changed(**fields: Any) -> dict[str, Any]:
     return {**copy.deepcopy(SCENE), **fields}
 
 
+def load(**fields: Any) -> dict[str, Any]:
+    return {"request": "load", "scene": changed(**fields)}
+
+
+def step(**fields: Any) -> dict[str, Any]:
+    return {"request": "step", "agent": 0, "scene": SCENE, "sentence": "go", **fields}
+
+
+def teach(*taught_words: Any) -> dict[str, Any]:
+    return {"request": "teach", "agent": 0, "taught_words": list(taught_words)}
+
+
+def convert(name: str, image: str) -> dict[str, Any]:
+    return {"request": "convert_drawing", "name": name, "png": image}
+
+
 @pytest.mark.parametrize(
-    ("message", "complaint"),
+    ("message", "error"),
     [
-        ("", "a message is JSON, and this is none"),
-        ("[1]", "a message is a JSON object, not [1]"),
-        ("[" * 100_000, "a message is JSON, and this is none"),
-        ("9" * 10_000, "a message is JSON, and this is none"),
-        ('{"id": NaN}', "NaN in a message"),
-        ('{"do": "world", "seed": 1}', "'id' is missing in a message"),
-        ('{"id": "x", "do": "world"}', 'id "x": it is a whole number'),
-        ('{"id": true, "do": "world"}', "id true: it is a whole number"),
-        ({"do": "wrold"}, 'do "wrold": it is one of world, load'),
-        ({"do": ["world"]}, "do ["),
-        ({"do": "world", "seed": -1}, "seed -1: it is a whole number"),
-        ({"do": "world", "seed": 1.5}, "seed 1.5"),
-        ({"do": "world", "seed": 1 << 40}, "seed 1099511627776"),
-        ({"do": "world", "seed": 1, "sed": 2}, "unknown field \"sed\" in a message, did you mean 'seed'"),
-        ({"do": "load", "scene": 5}, "a scenario is a JSON object, not 5"),
-        ({"do": "load", "scene": {}}, "'objects' is missing"),
-        ({"do": "load", "scene": changed(format="x")}, 'its format is "x"'),
-        ({"do": "load", "scene": changed(agent=[0, 3])}, "the agent at [0, 3]: a wall is there already"),
-        ({"do": "load", "scene": changed(agent=[9, 9])}, "each from 0 to 6"),
-        ({"do": "load", "scene": changed(objects=[{"name": "aple", "at": [0, 0]}])}, "did you mean 'apple'"),
-        ({"do": "load", "scene": changed(objects=[{"name": "apple", "icon": 3, "at": [0, 0]}])}, "from 0 to 2"),
-        ({"do": "load", "scene": changed(objects=[{"name": "cat", "color": "purple", "at": [0, 0]}])}, "no icon"),
-        ({"do": "load", "scene": changed(objects=[{"name": "cat", "at": [0, 0]}] * 17)}, "16 at the most"),
-        ({"do": "load", "scene": changed(walls=[[0, 3], [0, 3]])}, "a wall is there already"),
-        ({"do": "load", "scene": changed(wals=[])}, "unknown field \"wals\" in a scenario, did you mean 'walls'"),
-        ({"do": "load", "scene": changed(drawings={"gizmo": "x"})}, "picture: it is not base64"),
-        ({"do": "load", "scene": changed(drawings={"gizmo": "eHh4"})}, "not a whole PNG"),
-        ({"do": "load", "scene": changed(drawings={"apple": png(64)})}, "these icons have it already"),
-        ({"do": "load", "scene": changed(drawings={"to": png(64)})}, "a new class needs a new word"),
-        ({"do": "load", "scene": changed(drawings={"x" * 50: png(64)})}, "20 letters at the most"),
-        ({"do": "load", "scene": changed(drawings={"gizmo": png(100)})}, "64 pixels a side at the most"),
-        ({"do": "load", "scene": changed(drawings=[1])}, "drawings: they are"),
-        ({"do": "drawing", "name": "Gizmo", "png": png()}, "a new word of lower-case letters"),
-        ({"do": "drawing", "name": "gizmo", "png": png(1500)}, "1024 pixels a side at the most"),
-        ({"do": "drawing", "name": "gizmo", "png": "A" * 400_000}, "it has more than 256 KB"),
-        ({"do": "think", "agent": 0, "scene": SCENE, "sentence": " "}, "sentence is a text"),
-        ({"do": "think", "agent": 0, "scene": SCENE, "sentence": "x" * 300}, "sentence of 300 letters: 200"),
-        ({"do": "think", "agent": 0, "scene": SCENE, "sentence": "go " * 40}, "sentence of 40 words: 20"),
-        ({"do": "think", "agent": 1, "scene": SCENE, "sentence": "go"}, "agent 1: it is a whole number"),
-        ({"do": "say", "agent": 0, "scene": SCENE, "seed": 1, "kind": "x"}, 'kind "x": it is one of command'),
-        ({"do": "seen", "agent": 0, "scene": SCENE, "at": [0, 7]}, "cell at [0, 7]"),
-        ({"do": "teach", "agent": 0, "lessons": [{}]}, "'word' is missing in a lesson"),
-        ({"do": "teach", "agent": 0, "lessons": [{"word": "gizmo", "examples": []}]}, "at least one example"),
-        ({"do": "teach", "agent": 0, "lessons": [{"word": "the", "examples": []}]}, "it has another use"),
-        ({"do": "teach", "agent": 0, "lessons": [1] * 9}, "it is a list of 8 at the most"),
-        ({"do": "export", "agent": 0, "scene": SCENE, "sentence": "go", "format": "exe", "path": []}, "gif, html"),
+        ("", "message must be valid JSON"),
+        ("[1]", "message must be a JSON object, got [1]"),
+        ("[" * 100_000, "message must be valid JSON"),
+        ("9" * 10_000, "message must be valid JSON"),
+        ('{"id": NaN}', "numbers in a message must be finite, got NaN"),
+        ('{"request": "new_world", "seed": 1}', "message must have a field 'id'"),
+        ('{"id": "x", "request": "new_world"}', "id must be an integer from 0 to"),
+        ('{"id": true, "request": "new_world"}', "id must be an integer from 0 to"),
+        ({"request": "new_wrold"}, "request must be one of new_world, load"),
+        ({"request": ["new_world"]}, "request must be one of"),
+        ({"request": "new_world", "seed": -1}, "seed must be an integer from 0 to 2,147,483,647, got -1"),
+        ({"request": "new_world", "seed": 1.5}, "got 1.5"),
+        ({"request": "new_world", "seed": 1 << 40}, "got 1099511627776"),
+        ({"request": "new_world", "seed": 1, "sed": 2}, "unknown field \"sed\" in message, did you mean 'seed'"),
+        ({"request": "load", "scene": 5}, "scenario must be a JSON object, got 5"),
+        ({"request": "load", "scene": {}}, "scenario must have a field 'objects'"),
+        (load(format="x"), "scenario format must be 'groundling-scenario-1', got \"x\""),
+        (load(agent=[0, 3]), "wall"),
+        (load(agent=[9, 9]), "from 0 to 6"),
+        (load(objects=[{"name": "aple", "at": [0, 0]}]), "did you mean 'apple'"),
+        (load(objects=[{"name": "apple", "icon": 3, "at": [0, 0]}]), "from 0 to 2"),
+        (load(objects=[{"name": "cat", "color": "purple", "at": [0, 0]}]), "purple"),
+        (load(objects=[{"name": "cat", "at": [0, 0]}] * 17), "at most 16"),
+        (load(walls=[[0, 3], [0, 3]]), "wall"),
+        (load(wals=[]), "unknown field \"wals\" in scenario, did you mean 'walls'"),
+        (load(drawings={"gizmo": "x"}), "image must be encoded in base64"),
+        (load(drawings={"gizmo": "eHh4"}), "image must be a complete PNG file"),
+        (load(drawings={"apple": png(64)}), "apple"),
+        (load(drawings={"to": png(64)}), "new word"),
+        (load(drawings={"x" * 50: png(64)}), "a drawing's name must have at most 20 characters"),
+        (load(drawings={"gizmo": png(100)}), "image must have at most 64 pixels per side, got 100 x 100"),
+        (load(drawings=[1]), "drawings must be"),
+        (convert("Gizmo", png()), "lower-case"),
+        (convert("gizmo", png(1500)), "image must have at most 1024 pixels per side"),
+        (convert("gizmo", "A" * 400_000), "image must have at most 256 KB, got 292 KB"),
+        (step(sentence=" "), "sentence must be a non-empty string"),
+        (step(sentence="x" * 300), "sentence must have at most 200 characters, got 300"),
+        (step(sentence="go " * 40), "sentence must have at most 20 words, got 40"),
+        (step(agent=1), "agent must be an integer from 0 to 0, got 1"),
+        (
+            {"request": "suggest_sentence", "agent": 0, "scene": SCENE, "seed": 1, "kind": "x"},
+            'kind must be one of command, question, got "x"',
+        ),
+        ({"request": "describe_cell", "agent": 0, "scene": SCENE, "at": [0, 7]}, "[0, 7]"),
+        (teach({}), "taught word must have a field 'word'"),
+        (teach({"word": "gizmo", "examples": []}), "at least one example"),
+        (teach({"word": "the", "examples": []}), "a taught word must name an object, got 'the'"),
+        (teach(*range(9)), "taught_words must have at most 8 items, got 9"),
+        (
+            {"request": "export", "agent": 0, "scene": SCENE, "sentence": "go", "format": "exe", "path": []},
+            "format must be one of gif, html",
+        ),
     ],
 )
-def test_bad_messages_are_refused_by_name(client: Client, message: Any, complaint: str) -> None:
-    answer = client.raw(message if isinstance(message, str) else json.dumps({"id": 1, **message}))
-    assert complaint in answer["error"]
-    assert client.ask("world", seed=1)["scene"], "and the episode goes on"
+def test_invalid_messages_get_a_specific_error(client: SocketClient, message: Any, error: str) -> None:
+    reply = client.send(message if isinstance(message, str) else json.dumps({"id": 1, **message}))
+    assert error in reply["error"]
+    assert client.request("new_world", seed=1)["scene"], "the connection still works"
 
 
-def test_broken_pictures_are_refused(client: Client) -> None:
-    """A picture with any of its bytes changed is still one, or is refused; it never fails in another way."""
+def test_corrupt_images_are_refused(client: SocketClient) -> None:
+    """An image with any byte inverted is converted or refused; it never causes an internal error."""
     whole = base64.b64decode(png())
     for position in range(len(whole)):
-        broken = whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
-        answer = client.ask("drawing", name="gizmo", png=base64.b64encode(broken).decode())
-        assert "png" in answer or answer["error"].startswith("picture")
+        corrupt = whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
+        reply = client.request("convert_drawing", name="gizmo", png=base64.b64encode(corrupt).decode())
+        assert "png" in reply or reply["error"].startswith("image must be")
 
 
-def test_bytes_are_refused(client: Client) -> None:
+def test_bytes_are_refused(client: SocketClient) -> None:
     client.socket.send_bytes(b"\x00\x01")
-    assert "text, not bytes" in client.socket.receive_json()["error"]
+    assert client.socket.receive_json()["error"] == "message must be text, got bytes"
 
 
-def test_a_failure_is_not_told_in_detail(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_has_no_details(client: SocketClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the secret")
 
-    monkeypatch.setattr("groundling.page.app_state.House.draw", fail)
-    answer = client.ask("world", seed=1)
-    assert answer["error"] == "the server could not answer this; its log says why"
+    monkeypatch.setattr("groundling.page.app_state.AppState.sample_world", fail)
+    reply = client.request("new_world", seed=1)
+    assert reply["error"] == "internal server error; see the server's log"
 
 
-def test_too_many_messages_are_refused(served: ServedAgent) -> None:
-    settings = Limits(messages_per_second=5, burst=3)
-    with (
-        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        client = Client(socket)
-        answers = [client.ask("world", seed=1) for _ in range(4)]
-        assert ["error" in answer for answer in answers] == [False, False, False, True]
-        assert answers[-1]["error"] == "too many messages: 5 a second at the most"
+def test_message_rate_is_limited(served: ServedAgent) -> None:
+    with socket_client([served], Limits(messages_per_second=5, burst=3)) as client:
+        replies = [client.request("new_world", seed=1) for _ in range(4)]
+        assert ["error" in reply for reply in replies] == [False, False, False, True]
+        assert "at most 5 messages per second" in replies[-1]["error"]
 
 
-def test_a_message_too_long_closes_the_connection(served: ServedAgent) -> None:
-    settings = Limits(message_bytes=1000)
-    with (
-        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        socket.receive_json()
-        socket.send_text(" " * 2000)
+def test_message_that_is_too_long_closes_the_connection(served: ServedAgent) -> None:
+    with socket_client([served], Limits(message_bytes=1000)) as client:
+        client.socket.send_text(" " * 2000)
         with pytest.raises(WebSocketDisconnect) as closed:
-            socket.receive_json()
+            client.socket.receive_json()
         assert closed.value.code == 1009
 
 
-def test_sessions_are_capped(served: ServedAgent) -> None:
-    headers = {"origin": BASE}
-    settings = Limits(connections=1)
-    with TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http:
-        with http.websocket_connect(TALK, headers=headers) as first:
+def test_number_of_connections_is_limited(served: ServedAgent) -> None:
+    with http_client([served], Limits(connections=1)) as http:
+        with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as first:
             first.receive_json()
-            with http.websocket_connect(TALK, headers=headers) as second:
+            with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as second:
                 with pytest.raises(WebSocketDisconnect) as closed:
                     second.receive_json()
                 assert closed.value.code == TRY_LATER
-        with http.websocket_connect(TALK, headers=headers) as third:
+        with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as third:
             assert "hello" in third.receive_json()
 
 
-def test_an_idle_session_makes_room(served: ServedAgent) -> None:
-    headers = {"origin": BASE}
-    settings = Limits(connections=1, crowded_idle_seconds=0)
+def test_idle_connection_is_closed_for_a_new_one(served: ServedAgent) -> None:
     with (
-        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers=headers) as first,
+        http_client([served], Limits(connections=1, idle_seconds_at_maximum=0)) as http,
+        http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as first,
     ):
         first.receive_json()
-        with http.websocket_connect(TALK, headers=headers) as second:
+        with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as second:
             assert "hello" in second.receive_json()
             with pytest.raises(WebSocketDisconnect) as closed:
                 first.receive_json()
             assert closed.value.code == 1001
 
 
-def test_an_idle_session_is_dropped(served: ServedAgent) -> None:
-    settings = Limits(idle_seconds=0.05)
-    with (
-        TestClient(app_of([served], settings).app(HOST, None), base_url=BASE) as http,
-        http.websocket_connect(TALK, headers={"origin": BASE}) as socket,
-    ):
-        socket.receive_json()
+def test_idle_connection_is_closed(served: ServedAgent) -> None:
+    with socket_client([served], Limits(idle_seconds=0.05)) as client:
         with pytest.raises(WebSocketDisconnect) as closed:
-            socket.receive_json()
+            client.socket.receive_json()
         assert closed.value.code == 1001

@@ -5,7 +5,7 @@ import numpy as np
 from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.teacher import EpisodeBatch, Teacher
 from groundling.teacher.valid_sentences import valid_sentences, verbalize
-from groundling.world.simulation import State
+from groundling.world.types import State
 
 
 def world(episode: EpisodeBatch, b: int) -> State:

@@ -1,4 +1,4 @@
-"""The icons: complete, all different, and a user's own in their place."""
+"""The icon catalog: the packaged icons are complete and distinct, and user icons can replace them."""
 
 import pickle
 from collections import Counter
@@ -10,10 +10,10 @@ from PIL import Image
 
 from groundling.errors import InputError
 from groundling.teacher.lexicon import OBJECTS
-from groundling.world.catalog import AGENT, CELL_PIXELS, FIRST_ICON, OUTSIDE, PERSON_PIXELS, WALL, Catalog
+from groundling.world.catalog import AGENT, CELL_PIXELS, DISPLAY_PIXELS, FIRST_ICON, OUTSIDE, WALL, Catalog
 
 
-def test_shipped_icons(catalog: Catalog) -> None:
+def test_default_catalog_is_complete(catalog: Catalog) -> None:
     assert len(catalog.icon_class) == 357
     assert len(catalog.pairs) == 221
     assert set(catalog.classes) == set(OBJECTS)
@@ -21,24 +21,25 @@ def test_shipped_icons(catalog: Catalog) -> None:
     assert catalog.cells == 361
 
 
-@pytest.mark.parametrize("side", [CELL_PIXELS, PERSON_PIXELS])
-def test_no_two_cells_look_the_same(catalog: Catalog, side: int) -> None:
-    pictures = catalog.pictures[side]
-    assert pictures.shape == (361, side, side, 3)
-    assert len({picture.tobytes() for picture in pictures}) == 361
-    assert not pictures[OUTSIDE].any()
+@pytest.mark.parametrize("side", [CELL_PIXELS, DISPLAY_PIXELS])
+def test_all_cell_images_differ(catalog: Catalog, side: int) -> None:
+    images = catalog.pictures[side]
+    assert images.shape == (361, side, side, 3)
+    assert len({image.tobytes() for image in images}) == 361
+    assert not images[OUTSIDE].any()
 
 
-def test_icons_are_told_apart_at_the_agents_size(catalog: Catalog) -> None:
-    """Not by a stray pixel: the nearest two icons differ by 8 levels a channel and more, in the mean."""
+def test_icons_are_distinguishable_in_the_agents_view(catalog: Catalog) -> None:
+    """The two most similar icons differ by more than 8 of 255 levels per channel, averaged over the cell."""
     cells = catalog.pictures[CELL_PIXELS][FIRST_ICON:].reshape(357, -1).astype(np.float32)
-    nearest = min(np.abs(cells[k + 1 :] - cells[k]).mean(axis=1).min() for k in range(356))
-    assert nearest > 8
+    smallest = min(np.abs(cells[k + 1 :] - cells[k]).mean(axis=1).min() for k in range(356))
+    assert smallest > 8
 
 
 def write_icons(folder: Path) -> None:
+    """Write a user's icon folder: two apples, a unicorn, an agent and a wall."""
     (folder / "goal" / "fruit").mkdir(parents=True)
-    lines = ["// my icons", "agent/me.png na", "block/brick.png na"]
+    lines = ["// user icons", "agent/me.png na", "block/brick.png na"]
     shades = iter(range(40, 250, 20))
     for kind, name in (("agent", "me"), ("block", "brick")):
         (folder / kind).mkdir()
@@ -50,50 +51,65 @@ def write_icons(folder: Path) -> None:
     (folder / "properties.txt").write_text("\n".join(lines) + "\n\n")
 
 
-def test_users_icons(tmp_path: Path) -> None:
+def test_user_icons(tmp_path: Path) -> None:
     write_icons(tmp_path)
-    own = Catalog.from_folder(tmp_path)
-    assert own.classes == ("apple", "unicorn")
-    assert own.pairs == {("red", "apple"), ("green", "apple")}
-    assert own.cells == FIRST_ICON + 3
-    assert own.pictures[CELL_PIXELS][WALL, 0, 0].tolist() == [60, 0, 0]
-    assert own.pictures[PERSON_PIXELS][AGENT, 0, 0].tolist() == [40, 0, 0]
-    assert own.hash != Catalog.default().hash
-    assert pickle.loads(pickle.dumps(own)).hash == own.hash
+    user_catalog = Catalog.from_folder(tmp_path)
+    assert user_catalog.classes == ("apple", "unicorn")
+    assert user_catalog.pairs == {("red", "apple"), ("green", "apple")}
+    assert user_catalog.cells == FIRST_ICON + 3
+    assert user_catalog.pictures[CELL_PIXELS][WALL, 0, 0].tolist() == [60, 0, 0]
+    assert user_catalog.pictures[DISPLAY_PIXELS][AGENT, 0, 0].tolist() == [40, 0, 0]
+    assert user_catalog.hash != Catalog.default().hash
+    assert pickle.loads(pickle.dumps(user_catalog)).hash == user_catalog.hash
     assert pickle.loads(pickle.dumps(Catalog.default())) is Catalog.default()
-    assert [own.describe(cell) for cell in range(3, 7)] == ["agent", "red apple", "green apple", "unicorn"]
+    assert [user_catalog.describe(cell) for cell in range(3, 7)] == ["agent", "red apple", "green apple", "unicorn"]
 
 
-def edit(folder: Path, old: str, new: str) -> None:
+def edit_properties(folder: Path, old: str, new: str) -> None:
     path = folder / "properties.txt"
     path.write_text(path.read_text().replace(old, new))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    ("old", "new", "message"),
     [
-        ("apple_1.png red", "apple_1.png rde", "line 4: unknown color 'rde', did you mean 'red'"),
-        ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: there is no file"),
-        ("apple_1.png red", "apple_1.png", "line 4: .* is not `path color`"),
-        ("goal/fruit/apple_1.png red", "", "gives no color for goal/fruit/apple_1.png"),
-        ("agent/me.png", "agents/me.png", "line 2: there is no file"),
+        ("apple_1.png red", "apple_1.png rde", "line 4: color must be one of .*, got 'rde', did you mean 'red'"),
+        ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: file .*pear_1.png does not exist"),
+        ("apple_1.png red", "apple_1.png", "line 4: a line must be `path color`, got 'goal/fruit/apple_1.png "),
+        ("goal/fruit/apple_1.png red", "", "must list every image in goal/, got no line for goal/fruit/apple_1.png"),
+        ("agent/me.png", "agents/me.png", "line 2: file .*agents/me.png does not exist"),
+        ("goal/fruit/apple_1.png", "properties.txt", "line 4: path must be goal/.*, got 'properties.txt'"),
     ],
 )
-def test_broken_properties(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+def test_invalid_properties_file_is_rejected(tmp_path: Path, old: str, new: str, message: str) -> None:
     write_icons(tmp_path)
-    edit(tmp_path, old, new)
-    with pytest.raises(InputError, match=complaint):
+    edit_properties(tmp_path, old, new)
+    with pytest.raises(InputError, match=message):
         Catalog.from_folder(tmp_path)
 
 
-def test_broken_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no properties\.txt"):
+def test_invalid_icon_folder_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"must contain properties\.txt"):
         Catalog.from_folder(tmp_path)
     write_icons(tmp_path)
-    (tmp_path / "goal" / "fruit" / "apple_1.png").write_bytes(b"not a picture")
-    with pytest.raises(InputError, match=r"apple_1\.png: not a readable picture"):
+    (tmp_path / "goal" / "fruit" / "apple_1.png").write_bytes(b"not an image")
+    with pytest.raises(InputError, match=r"apple_1\.png: not a readable image"):
         Catalog.from_folder(tmp_path)
-    edit(tmp_path, "agent/me.png na", "")
+    edit_properties(tmp_path, "agent/me.png na", "")
     (tmp_path / "agent" / "me.png").unlink()
-    with pytest.raises(InputError, match="no picture in agent/"):
+    with pytest.raises(InputError, match="agent/ must contain an image, got none"):
         Catalog.from_folder(tmp_path)
+
+
+def test_catalog_with_fewer_or_more_classes(catalog: Catalog) -> None:
+    fewer = catalog.only(["apple", "cat"])
+    assert (fewer.classes, fewer.cells) == (("apple", "cat"), FIRST_ICON + 6)
+    with pytest.raises(
+        InputError, match="class must be one of the 119 in the catalog, got 'aple', did you mean 'apple'"
+    ):
+        catalog.only(["aple"])
+    image = Image.new("RGB", (CELL_PIXELS, CELL_PIXELS), (1, 2, 3))
+    more = fewer.with_class("unicorn", image)
+    assert (more.classes, more.describe(more.cells - 1)) == (("apple", "cat", "unicorn"), "unicorn")
+    with pytest.raises(InputError, match="class must not be in the catalog already, got 'apple'"):
+        fewer.with_class("apple", image)

@@ -1,4 +1,4 @@
-"""The rules, by hand, and the oracle and the view on small maps."""
+"""The rules with hand-computed rewards, and shortest paths and rendering on small maps."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,14 @@ from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
-from groundling.world.simulation import ACTIONS, State, step
+from groundling.world.simulation import ACTIONS, step
+from groundling.world.types import State
 
 LEFT, RIGHT, UP, DOWN = range(4)
 
 
-def world(text: str) -> State:
-    """A map from rows of `.` floor, `#` wall, `o` object, `@` agent, `X` target, `T` a target object."""
+def make_state(text: str) -> State:
+    """Build a state from rows of `.` floor, `#` wall, `o` object, `@` agent, `X` target cell, `T` target object."""
     marks = "".join(text.split())
     cells = {"#": WALL, "o": FIRST_ICON, "T": FIRST_ICON + 1}
     objects = [position for position, mark in enumerate(marks) if mark in "oT"]
@@ -28,17 +29,18 @@ def world(text: str) -> State:
 
 
 def rewards(state: State, actions: list[int], max_steps: int = 28) -> tuple[list[float], str | None]:
-    total, ended = [], None
+    """The reward of each action, and how the episode ended."""
+    received, ended = [], None
     for action in actions:
         state, outcome = step(state, np.array([action]), max_steps)
-        total.append(float(outcome.reward[0]))
+        received.append(float(outcome.reward[0]))
         ended = "terminated" if outcome.terminated[0] else "truncated" if outcome.truncated[0] else None
-    return total, ended
+    return received, ended
 
 
-def test_actions_in_order() -> None:
+def test_order_of_actions() -> None:
     assert ACTIONS == ("left", "right", "up", "down")
-    state = world("... .@. ..X")
+    state = make_state("... .@. ..X")
     agents = [int(step(state, np.array([action]), 28)[0].agent[0]) for action in range(4)]
     assert agents == [3, 5, 1, 7]
 
@@ -55,22 +57,24 @@ def test_actions_in_order() -> None:
     ],
 )
 def test_rewards(text: str, actions: list[int], expected: list[float], ended: str | None) -> None:
-    assert rewards(world(text), actions) == (expected, ended)
+    assert rewards(make_state(text), actions) == (expected, ended)
 
 
-def test_bad_actions() -> None:
-    state = world("@.. ... ..X")
+def test_invalid_actions_are_rejected() -> None:
+    state = make_state("@.. ... ..X")
     for actions in ([4], [-1], [0, 0], []):
-        with pytest.raises(InputError, match="actions"):
+        with pytest.raises(
+            InputError, match=r"actions must be an array of shape \(1,\) of integers from 0 to 3, got array"
+        ):
             step(state, np.array(actions, np.int64), 28)
 
 
 def test_truncated_is_not_terminated() -> None:
-    state = world("@.. ... ..X")
+    state = make_state("@.. ... ..X")
     assert rewards(state, [RIGHT, LEFT, RIGHT], max_steps=3) == ([-0.1, -0.1, -0.1], "truncated")
     assert rewards(state, [RIGHT, LEFT], max_steps=3) == ([-0.1, -0.1], None)
-    # arriving with the last step is arriving
-    assert rewards(world("@X. ... ..."), [UP, UP, RIGHT], max_steps=3) == ([-0.3, -0.3, 0.9], "terminated")
+    # reaching the target at the last step counts as terminated
+    assert rewards(make_state("@X. ... ..."), [UP, UP, RIGHT], max_steps=3) == ([-0.3, -0.3, 0.9], "terminated")
 
 
 @pytest.mark.parametrize(
@@ -79,43 +83,43 @@ def test_truncated_is_not_terminated() -> None:
         ("@.. ... ..X", 4),
         ("@#X .#. ...", 6),
         ("@oX ... ...", 4),  # around the object
-        ("@oX ##. ...", -1),  # an object blocks the only way
+        ("@oX ##. ...", -1),  # an object blocks the only path
         ("@#T ### ...", -1),
         ("@T. ... ...", 1),
     ],
 )
-def test_oracle(text: str, length: int) -> None:
-    assert best_actions(world(text))[1][0] == length
+def test_shortest_path_length(text: str, length: int) -> None:
+    assert best_actions(make_state(text))[1][0] == length
 
 
-def test_view() -> None:
-    state = world("#o. .@. ..X")
+def test_view_is_centered_on_the_agent() -> None:
+    state = make_state("#o. .@. ..X")
     cells = view_cells(state)[0]
     assert cells.shape == (5, 5)
     assert cells[2, 2] == AGENT
     assert cells[1].tolist() == [OUTSIDE, WALL, FIRST_ICON, FLOOR, OUTSIDE]
     assert (cells[0] == OUTSIDE).all()
-    corner = view_cells(world("@o# ... ..X"))[0]
+    corner = view_cells(make_state("@o# ... ..X"))[0]
     assert corner[2].tolist() == [OUTSIDE, OUTSIDE, AGENT, FIRST_ICON, WALL]
     assert (corner[:2] == OUTSIDE).all()
 
 
-def test_drawing_is_the_pictures_side_by_side(catalog: Catalog) -> None:
+def test_draw_tiles_the_cell_images(catalog: Catalog) -> None:
     rng = np.random.default_rng(0)
     cells: NDArray[np.int16] = rng.integers(0, catalog.cells, (3, 4, 5)).astype(np.int16)
-    for side, pictures in catalog.pictures.items():
-        frames = draw(cells, pictures)
+    for side, images in catalog.pictures.items():
+        frames = draw(cells, images)
         assert frames.shape == (3, 4 * side, 5 * side, 3)
         for row in range(4):
             for column in range(5):
                 patch = frames[0, row * side : (row + 1) * side, column * side : (column + 1) * side]
-                np.testing.assert_array_equal(patch, pictures[cells[0, row, column]])
+                np.testing.assert_array_equal(patch, images[cells[0, row, column]])
     with pytest.raises(ValueError, match="out must be"):
         draw(cells, catalog.pictures[12], np.zeros((1, 2, 3), np.uint8))
 
 
-def test_text(catalog: Catalog) -> None:
-    (text,) = ansi(world("#o. .@. ..X"), catalog)
+def test_map_as_text(catalog: Catalog) -> None:
+    (text,) = ansi(make_state("#o. .@. ..X"), catalog)
     assert text.splitlines()[0].startswith("# a .    a ")
     assert text.splitlines()[1:] == [". @ .", ". . X"]
-    assert map_cells(world("#o. .@. ..X"))[0, 1].tolist() == [FLOOR, AGENT, FLOOR]
+    assert map_cells(make_state("#o. .@. ..X"))[0, 1].tolist() == [FLOOR, AGENT, FLOOR]

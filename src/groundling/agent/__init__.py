@@ -1,12 +1,13 @@
-"""The agent of the paper and the five that it is compared with.
+"""The paper's model and the five methods it is compared with.
 
-*Read the sentence into a small program; run the program on the picture.* Nothing here knows the world or the teacher:
-a model sees pixels and word numbers only.
+*Read the sentence into a small program; execute the program on the image.* Nothing here imports the world or the
+teacher: a model receives only pixels and tokens, so no ground truth can leak into it.
 """
 
 from groundling.agent.config import AgentConfig
-from groundling.agent.model import Model, Output
+from groundling.agent.model import Model
 from groundling.agent.registry import MODELS, build
+from groundling.agent.types import EnvSpec, Output
 from groundling.agent.view import View
 
-__all__ = ["MODELS", "AgentConfig", "Model", "Output", "View", "build"]
+__all__ = ["MODELS", "AgentConfig", "EnvSpec", "Model", "Output", "View", "build"]

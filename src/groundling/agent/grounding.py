@@ -1,4 +1,4 @@
-"""Grounding: a program run on a feature cube gives the attention map x_loc. All equations are the paper's."""
+"""Grounding: executing a program on a feature cube gives the attention map x_loc. Equation numbers are the paper's."""
 
 from typing import NamedTuple
 
@@ -10,20 +10,20 @@ from groundling.agent.perception import Cube
 
 
 class Program(NamedTuple):
-    """What the interpreter made of each of S sentences: all that may be known of language further on."""
+    """The interpreter's output for S sentences: the only language input of grounding, planner and answer head."""
 
     attention: Tensor
-    """o [S, I, L]: how much each step attends to each word"""
+    """o [S, I, L]: attention of each step on each word"""
     tokens: Tensor
     """[S, L]: the words"""
     words: Tensor
     """s [S, I, D]: the attended words' embeddings"""
     gates: Tensor
-    """rho [S, I]: how far each step's map replaces the one before"""
+    """rho [S, I]: how much each step's map replaces the previous one"""
     x_feat: Tensor
     """[S, D]: the channel mask"""
     sharpness: Tensor | None = None
-    """beta [S]: the exponent that makes the last map point; None: the paper's, which is left as it comes"""
+    """beta [S]: the exponent that sharpens the last map; None: no exponent, as in the paper"""
 
     def select(self, which: Tensor) -> "Program":
         """The programs of a batch, from those of its distinct sentences."""
@@ -52,7 +52,7 @@ class Grounding(NamedTuple):
 
 
 def center(batch: int, like: Tensor) -> Tensor:
-    """y^0 [B, N]: one-hot at the center, the identity of the map transform; as long as the maps of `like`."""
+    """y^0 [B, N]: one-hot at the center, the identity of the map transform; for maps such as `like`."""
     y = like.new_zeros(batch, like.shape[-1])
     y[:, like.shape[-1] // 2] = 1
     return y
@@ -61,11 +61,11 @@ def center(batch: int, like: Tensor) -> Tensor:
 def transform(a: Tensor, b: Tensor) -> Tensor:
     """a * b: 2D convolution of two maps [B, N], centerd and cropped to their size (Eq. 7, map transform).
 
-    By the convolution theorem, on a grid large enough that nothing wraps around.
+    Computed by the convolution theorem, on a grid large enough that nothing wraps around.
     """
     batch, positions = a.shape
     side = round(positions**0.5)
-    full = 2 * side  # 2 side - 1 is enough; even sizes transform faster
+    full = 2 * side  # 2 side - 1 would be enough; even sizes are faster
     maps = torch.stack([a, b]).reshape(2, batch, side, side)
     spectra = torch.fft.rfft2(maps, s=(full, full))
     product: Tensor = torch.fft.irfft2(spectra[0] * spectra[1], s=(full, full))
@@ -76,8 +76,8 @@ def transform(a: Tensor, b: Tensor) -> Tensor:
 def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Grounding:
     """Eq. 7 (Upsilon): detect each attended word, transform the map by it, and let the gate update the map.
 
-    program: of the batch's sentences, [B, I, ...]; cube: of its pictures; table: the words' embeddings, if each word is
-    to detect for itself, see `AgentConfig.detect`.
+    program: of the batch's sentences, [B, I, ...]; cube: of its images; table: the word embeddings if each word is
+    detected by itself, see `AgentConfig.word_detection`.
     """
     if table is None:
         detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
@@ -87,7 +87,7 @@ def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Groundi
     y = center(len(detections), detections)  # y^0
     maps: list[Tensor] = []
     for detected, rho in zip(detections.unbind(1), program.gates[..., None].unbind(1), strict=True):
-        x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 changes nothing
+        x_loc = transform(detected, y) if maps else detected  # x_loc^i = y' * y^{i-1}; y^0 is the identity
         y = rho * x_loc + (1 - rho) * y  # y^i
         maps.append(x_loc)
     if program.sharpness is not None:
@@ -96,9 +96,10 @@ def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Groundi
 
 
 def sharpen(x_loc: Tensor, beta: Tensor) -> Tensor:
-    """x_loc ** beta, again with sum 1: [B, N], [B] -> [B, N].
+    """x_loc ** beta, normalized to sum 1: [B, N], [B] -> [B, N].
 
-    The place between two objects has twice the attention of others beside them, and no convolution can make it more.
+    The cell between two objects has twice the attention of the other cells next to them, and no convolution can give it
+    more.
     """
     return F.softmax(beta[:, None] * x_loc.clamp(min=1e-6).log(), dim=1)
 

@@ -1,33 +1,61 @@
-"""L: reading sentences. A bidirectional GRU gives each word its context; the interpreter makes a program of them.
+"""L: the language module. A bidirectional GRU reads a sentence; the interpreter turns it into a program.
 
-It never looks at the picture, so each distinct sentence is read once, however often a batch repeats it.
+It never sees the image, so each distinct sentence of a batch is read only once.
 """
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.grounding import Program
+from groundling.agent.types import EnvSpec
+
+INITIAL_GATE_BIAS = -4.0
+"""A gate starts at sigma(-4) = 0.02: each step keeps the previous map, so that simple sentences are learned first."""
+NEGATIVE_GATE_SLOPE = 0.1
+"""How much less a negative cosine counts, so that a closed gate can open again."""
 
 
 class WordEmbeddings(nn.Module):
-    """The word embedding table: word k is a detector u_k for grounding and for prediction alike."""
+    """The word embeddings: u_k is the detector of word k, for grounding and for answering alike."""
 
-    def __init__(self, config: AgentConfig) -> None:
+    def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.randn(config.words, config.depth))
-        """u [words, D]: zero mean and unit deviation"""
+        self.table = nn.Parameter(torch.randn(spec.words, config.depth))
+        """u [words, D]: zero mean and unit standard deviation"""
 
     def padded(self) -> Tensor:
-        """[words + 1, D]: with padding, which means nothing."""
+        """[words + 1, D]: with a zero row for padding."""
         return F.pad(self.table, (0, 0, 0, 1))
 
 
+class WordDropout:
+    """Replaces a fraction of the words that the interpreter reads by random embeddings, in training only.
+
+    A random embedding has the mean and standard deviation of the word embeddings, so no held-out word is ever read.
+    Detection and answers keep the true word: an agent that reads a random word for `fox` still has to detect foxes. It
+    thus learns to read sentences by their structure, and can read a word that it has never seen in a sentence.
+    """
+
+    def __init__(self, probability: float, rng: np.random.Generator) -> None:
+        self.probability, self.rng = probability, rng
+
+    def __call__(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
+        """Embeddings [words + 1, D], tokens [S, L] -> the embeddings with random ones appended, and the new tokens."""
+        dropped = torch.from_numpy(self.rng.random(tokens.shape) < self.probability).to(tokens.device) & (tokens != pad)
+        count, known = int(dropped.sum()), table[:pad].detach()
+        noise = torch.from_numpy(self.rng.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
+        random_words = known.mean(0) + known.std(0) * noise
+        numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
+        return torch.cat([table, random_words]), tokens.masked_scatter(dropped, numbers)
+
+
 class RecurrentReader(nn.Module):
-    """A GRU over word embeddings, forward and (if so told) backward, whose input products are made once per word."""
+    """A GRU over word embeddings, unidirectional or bidirectional; its input products are computed once per word."""
 
     def __init__(self, inputs: int, units: int, bidirectional: bool = True) -> None:
         super().__init__()
@@ -39,13 +67,13 @@ class RecurrentReader(nn.Module):
         self.bias_state = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
 
     def forward(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
-        """Word vectors [words + 1, E] and tokens [S, L] -> states [S, L, d * units] and the last ones, d directions.
+        """Embeddings [words + 1, E] and tokens [S, L] -> states [S, L, d * units] and the last ones, for d directions.
 
-        Padding leaves a state as it was, so the last state is the one behind the last real word of each direction.
+        Padding does not change the state, so the last state is the one after the last real word of each direction.
         """
         tokens = tokens[:, : _longest(tokens, pad)]
         real = torch.stack(self._ways(tokens != pad))[..., None]  # [d, S, L, 1]
-        if tokens.numel() < len(table):  # a few sentences have few of the words
+        if tokens.numel() < len(table):  # few sentences contain few of the words
             used, tokens = tokens.unique(return_inverse=True)
             table = table[used]
         product = table @ self.weight_in + self.bias_in  # [d, words + 1, 3 units]
@@ -76,31 +104,30 @@ class RecurrentReader(nn.Module):
 class Interpreter(nn.Module):
     """tau*: attends to I words of a sentence one after the other (Eq. 6), and masks the channels (Eq. 8)."""
 
-    def __init__(self, config: AgentConfig, masks: bool = True) -> None:
+    def __init__(self, config: AgentConfig, spec: EnvSpec, masks: bool = True) -> None:
         """`masks`: whether channels are masked, which only answers need."""
         super().__init__()
-        units = config.units
-        self.steps, self.pad = config.steps, config.pad
+        units = config.hidden_units
+        self.steps, self.pad = config.interpreter_steps, spec.pad
         self.rnn = RecurrentReader(config.depth, units)
         self.context = nn.Linear(2 * units, units)
         self.sentence = nn.Linear(2 * units, units)
         self.state = nn.GRUCell(units, units)
-        self.gate = Gate(units, config.gate)
+        self.gate = Gate(units, config.gate_bound)
         self.mask = ChannelMask(2 * units, units, config.depth) if masks else None
         self.log_temperature = (
             None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
         )
         self.log_sharpness = None if config.sharpness is None else nn.Parameter(torch.tensor(config.sharpness).log())
 
-    def forward(self, words: WordEmbeddings, tokens: Tensor) -> Program:
+    def forward(self, words: WordEmbeddings, tokens: Tensor, word_dropout: WordDropout | None = None) -> Program:
         """tokens [S, L] -> the program of each sentence"""
         table = words.padded()
-        states, last = self.rnn(table, tokens, self.pad)
+        states, last = self.read(table, tokens, word_dropout)
         tokens = tokens[:, : states.shape[1]]
         real = tokens != self.pad
-        real = real | ~real.any(
-            1, keepdim=True
-        )  # silence attends to its padding: a softmax over no word is not a number
+        # A row of padding attends to its padding, because a softmax over no word is undefined.
+        real = real | ~real.any(1, keepdim=True)
         contexts = torch.tanh(self.context(states))  # w-bar_l [S, L, units]
         p = torch.tanh(self.sentence(last))  # p^0 = s_emb
         scale = 1.0 if self.log_temperature is None else self.log_temperature.exp()
@@ -116,31 +143,43 @@ class Interpreter(nn.Module):
         return Program(
             attention=o,
             tokens=tokens,
-            words=count(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
+            words=sum_by_word(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
             sharpness=None if self.log_sharpness is None else self.log_sharpness.exp().expand(len(tokens)),
         )
 
+    def read(self, table: Tensor, tokens: Tensor, word_dropout: WordDropout | None = None) -> tuple[Tensor, Tensor]:
+        """The GRU's states [S, L, 2 units] and last states [S, 2 units] for tokens [S, L]"""
+        if word_dropout is not None:
+            table, tokens = word_dropout(table, tokens, self.pad)
+        states, last = self.rnn(table, tokens, self.pad)
+        return states, last
+
+    def contexts(self, words: WordEmbeddings, tokens: Tensor) -> Tensor:
+        """w-bar [S, L, units]: the context vector of each word"""
+        states, _ = self.read(words.padded(), tokens)
+        return torch.tanh(self.context(states))
+
 
 class Gate(nn.Linear):
-    """Eq. 7: rho = sigma(W p + b). With a bound g, W p becomes g cos(W, p), a tenth of it where it is negative.
+    """Eq. 7: rho = sigma(W p + b). With a bound g, the logit is g cos(W, p) + b, with negative cosines scaled down.
 
-    So no gate shuts for good; others do while only simple sentences are understood, and compositions are never learned.
+    An unbounded gate can close for good while only simple sentences are understood; then no composition is learned.
     """
 
     def __init__(self, units: int, bound: float | None) -> None:
         super().__init__(units, 1)
         self.bound = bound
         if bound is not None:
-            nn.init.constant_(self.bias, -4.0)  # simple at first: a map is rather kept than transformed
+            nn.init.constant_(self.bias, INITIAL_GATE_BIAS)
 
     def forward(self, p: Tensor) -> Tensor:
         """[S, units] -> [S]"""
         if self.bound is None:
             return torch.sigmoid(super().forward(p))[:, 0]
         cosine = F.cosine_similarity(p, self.weight, dim=1)
-        return torch.sigmoid(self.bound * F.leaky_relu(cosine, 0.1) + self.bias)
+        return torch.sigmoid(self.bound * F.leaky_relu(cosine, NEGATIVE_GATE_SLOPE) + self.bias)
 
 
 class ChannelMask(nn.Module):
@@ -155,8 +194,8 @@ class ChannelMask(nn.Module):
         return masked
 
 
-def count(attention: Tensor, tokens: Tensor, words: int) -> Tensor:
-    """The attention that each word of the lexicon gets: [S, I, L], [S, L] -> [S, I, words]"""
+def sum_by_word(attention: Tensor, tokens: Tensor, words: int) -> Tensor:
+    """The attention on each word of the lexicon: [S, I, L], [S, L] -> [S, I, words]"""
     where = tokens[:, None].expand_as(attention)
     return attention.new_zeros(*attention.shape[:2], words).scatter_add(2, where, attention)
 
@@ -168,5 +207,5 @@ def average(states: Tensor, real: Tensor) -> Tensor:
 
 
 def _longest(tokens: Tensor, pad: int) -> int:
-    """How many columns hold a word in some sentence (at least one)."""
+    """Number of columns with a word in some sentence (at least one)."""
     return max(1, int((tokens != pad).any(0).sum()))

@@ -1,4 +1,4 @@
-"""The interface that every model has, and the agent of the paper."""
+"""The interface of all models, and the paper's model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,158 +13,176 @@ from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.config import AgentConfig
 from groundling.agent.grounding import Grounding, Program, ground, predict
-from groundling.agent.language import Interpreter, WordEmbeddings
+from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings
 from groundling.agent.perception import Cube, Perception
-from groundling.agent.planners import Decision, Terrain, planner
+from groundling.agent.planners import Decision, Terrain, build_planner
+from groundling.agent.types import Answer, EnvSpec, Output
 from groundling.agent.view import View, distinct_rows
-
-
-class Output(NamedTuple):
-    """What a model does in a batch: where it goes, what that is worth, and what it answers."""
-
-    action_logits: Tensor
-    """[B, actions]"""
-    value: Tensor
-    """[B]"""
-    answer_scores: Tensor | None
-    """[B, words]; None for a model that answers no questions, or where nothing was asked"""
-    x_loc: Tensor | None = None
-    """[B, N]: where it looks for what the command means; None for a model without attention"""
-    x_loc_asked: Tensor | None = None
-    """[B, N]: the same for the question"""
 
 
 class Model(nn.Module, ABC):
     """A model perceives a view once, then navigates by commands and answers questions on what it perceived.
 
-    A model of your own needs a constructor of an AgentConfig and the three abstract methods.
+    A model of your own needs a constructor of (AgentConfig, EnvSpec) and the three abstract methods.
     """
 
-    answers = True
+    has_answer_head = True
     """Whether it answers questions."""
-    attention_mechanism = "nothing"
-    """By what it attends to places, in a few words."""
+    supports_word_dropout = False
+    """Whether it has an interpreter whose input words can be dropped in training."""
+    attention_mechanism = "none"
+    """How it attends to positions, in a few words."""
 
-    def __init__(self, config: AgentConfig) -> None:
+    def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.spec = config, spec
 
     @abstractmethod
     def perceive(self, view: View) -> Any:
-        """What the model needs of the pictures, for both uses of language."""
+        """What the model needs of the images, for both uses of language."""
 
     @abstractmethod
     def navigate(self, seen: Any, commands: Tensor) -> tuple[Tensor, Tensor]:
         """Commands [B, L] -> action logits [B, actions] and values [B]"""
 
     @abstractmethod
-    def answer(self, seen: Any, questions: Tensor) -> Tensor:
+    def answer(self, seen: Any, questions: Tensor, word_dropout: WordDropout | None = None) -> Answer:
         """Questions [B, L] -> a score for each word [B, words]"""
 
-    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
-        """Commands and questions [B, L] on the same pictures. A row of padding alone is silence: ignore its answer."""
+    def forward(
+        self, view: View, commands: Tensor, questions: Tensor | None = None, word_dropout: WordDropout | None = None
+    ) -> Output:
+        """Commands and questions [B, L] about the same images. A row of padding is no question: ignore its answer."""
         seen = self.perceive(view)
-        scores = self.answer(seen, questions) if questions is not None and self.answers else None
+        scores = self.answer(seen, questions).scores if questions is not None and self.has_answer_head else None
         return Output(*self.navigate(seen, commands), scores)
 
+    def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
+        """Disjoint groups of parameters for which training has settings of their own; all others are `default`.
+
+        `word_embeddings`: `word_weight_decay`; `reader_input`: `reader_weight_decay`; `planner`: `ppo.planner_lr`.
+        """
+        return {}
+
     def tokens(self, sentences: Sequence[Sequence[int]]) -> Tensor:
-        """[B, L]: sentences of word numbers, padded to the length of the longest"""
+        """[B, L]: sentences of tokens, padded to the length of the longest"""
         rows = [torch.tensor(sentence) for sentence in sentences]
-        padded = pad_sequence(rows, batch_first=True, padding_value=self.config.pad)
+        padded = pad_sequence(rows, batch_first=True, padding_value=self.spec.pad)
         return padded.to(next(self.parameters()).device)
 
     def explain(self, image: NDArray[np.uint8], sentence: Sequence[int]) -> dict[str, NDArray[np.float32]]:
-        """What goes on inside for one picture [H, W, 3] and the word numbers of one sentence, as named arrays."""
-        return self.explain_all([image], [sentence])[0]
+        """The intermediate values for one image [H, W, 3] and the tokens of one sentence, as named arrays."""
+        return self.explain_batch([image], [sentence])[0]
 
-    def explain_all(
+    def explain_batch(
         self, images: Sequence[NDArray[np.uint8]], sentences: Sequence[Sequence[int]]
     ) -> list[dict[str, NDArray[np.float32]]]:
-        """The same for many pictures, each with its sentence, in one go."""
-        device, pad = next(self.parameters()).device, self.config.pad
-        view = View.of_images(torch.as_tensor(np.stack(images), device=device), self.config.cell)
+        """The same for many images, each with its sentence, in one batch."""
+        device, pad = next(self.parameters()).device, self.spec.pad
+        view = View.of_images(torch.as_tensor(np.stack(images), device=device))
         words = [[int(token) for token in sentence if token != pad] for sentence in sentences]
         with torch.inference_mode():
             found = self.intermediates(view, self.tokens(words))
-        intermediates = {name: value.float().cpu().numpy() for name, value in found.items()}
-        explained = [{name: value[b] for name, value in intermediates.items()} for b in range(len(words))]
+        arrays = {name: value.float().cpu().numpy() for name, value in found.items()}
+        explained = [{name: value[b] for name, value in arrays.items()} for b in range(len(words))]
         for row, own in zip(words, explained, strict=True):
             if "word_attention" in own:
                 own["word_attention"] = own["word_attention"][:, : len(row)]
         return explained
 
     def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
-        """The intermediate results that `explain` names; a model adds its own."""
+        """The intermediate values that `explain` returns; a model adds its own."""
         seen = self.perceive(view)
         logits, value = self.navigate(seen, sentences)
         intermediates = {"action_probabilities": F.softmax(logits, dim=1), "value": value}
-        if self.answers:
-            intermediates["answer_scores"] = self.answer(seen, sentences)
+        if self.has_answer_head:
+            intermediates["answer_scores"] = self.answer(seen, sentences).scores
         return intermediates
+
+
+class Attention(NamedTuple):
+    """The only link from language to the rest of an AttentionModel."""
+
+    x_loc: Tensor
+    """[B, N]: attention map"""
+    x_feat: Tensor
+    """[B, D]: channel mask"""
+    gates: Tensor | None = None
+    """rho [S, I]: the interpreter's gates for each distinct sentence; None without an interpreter"""
 
 
 class AttentionModel(Model):
     """A model whose only link from language to the rest is an attention map x_loc and a channel mask x_feat."""
 
-    def __init__(self, config: AgentConfig) -> None:
-        super().__init__(config)
-        self.perception = Perception(config)
-        self.words = WordEmbeddings(config)
+    def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
+        super().__init__(config, spec)
+        self.perception = Perception(config, spec)
+        self.words = WordEmbeddings(config, spec)
         self.terrain = Terrain(config)
-        self.planner = planner(config)
+        self.planner = build_planner(config, spec)
+
+    def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
+        return {
+            "word_embeddings": [self.words.table],
+            "planner": [*self.terrain.parameters(), *self.planner.parameters()],
+        }
 
     def perceive(self, view: View) -> Cube:
         cube: Cube = self.perception(view)
         return cube
 
     @abstractmethod
-    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
-        """Sentences [B, L] -> x_loc [B, N] and x_feat [B, D]"""
+    def attend(self, cube: Cube, sentences: Tensor, word_dropout: WordDropout | None = None) -> Attention:
+        """Sentences [B, L] -> the attention on each image"""
 
     def decide(self, cube: Cube, x_loc: Tensor) -> Decision:
         """A(M_A(x_loc, h))"""
         decision: Decision = self.planner(x_loc, self.terrain(cube))
         return decision
 
-    def forward(self, view: View, commands: Tensor, questions: Tensor | None = None) -> Output:
-        """As Model.forward, but commands and questions are read and grounded together, in one go."""
+    def forward(
+        self, view: View, commands: Tensor, questions: Tensor | None = None, word_dropout: WordDropout | None = None
+    ) -> Output:
+        """As Model.forward; commands and questions are read and grounded in one batch."""
         cube = self.perceive(view)
-        if questions is None or not self.answers:
-            x_loc, _ = self.attend(cube, commands)
-            x_loc_asked = scores = None
+        if questions is None or not self.has_answer_head:
+            x_loc = self.attend(cube, commands, word_dropout).x_loc
+            x_loc_question = scores = None
         else:
             twice = Cube(cube.features, cube.positions, cube.cells.repeat(2, 1))
-            both, x_feat = self.attend(twice, torch.cat([commands, questions]))
-            x_loc, x_loc_asked = both.chunk(2)
-            scores = predict(cube, x_loc_asked, x_feat.chunk(2)[1], self.words.table)
+            both = self.attend(twice, torch.cat([commands, questions]), word_dropout)
+            x_loc, x_loc_question = both.x_loc.chunk(2)
+            scores = predict(cube, x_loc_question, both.x_feat.chunk(2)[1], self.words.table)
         decision = self.decide(cube, x_loc)
-        return Output(decision.logits, decision.value, scores, x_loc, x_loc_asked)
+        return Output(decision.logits, decision.value, scores, x_loc, x_loc_question)
 
     def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
-        decision = self.decide(seen, self.attend(seen, commands)[0])
+        decision = self.decide(seen, self.attend(seen, commands).x_loc)
         return decision.logits, decision.value
 
-    def answer(self, seen: Cube, questions: Tensor) -> Tensor:
-        return predict(seen, *self.attend(seen, questions), self.words.table)
+    def answer(self, seen: Cube, questions: Tensor, word_dropout: WordDropout | None = None) -> Answer:
+        attention = self.attend(seen, questions, word_dropout)
+        return Answer(predict(seen, attention.x_loc, attention.x_feat, self.words.table), attention.gates)
 
     def word_detections(self, view: View) -> Tensor:
-        """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is seen"""
+        """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is detected"""
         cube = self.perceive(view)
         return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
 
     def answer_at(self, view: View, position: int, questions: Tensor) -> Tensor:
-        """[B, words]: the scores of answers if each question meant one place, wherever it really points"""
+        """[B, words]: the answer scores if each question referred to one position, whatever it really refers to"""
         cube = self.perceive(view)
-        _, x_feat = self.attend(cube, questions)
+        x_feat = self.attend(cube, questions).x_feat
         x_loc = F.one_hot(torch.tensor(position, device=questions.device), cube.cells.shape[1]).to(x_feat.dtype)
         return predict(cube, x_loc.expand(len(questions), -1), x_feat, self.words.table)
 
     def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube = self.perceive(view)
-        return self.consequences(cube, *self.attend(cube, sentences))
+        attention = self.attend(cube, sentences)
+        return self.intermediates_after(cube, attention.x_loc, attention.x_feat)
 
-    def consequences(self, cube: Cube, x_loc: Tensor, x_feat: Tensor) -> dict[str, Tensor]:
-        """What follows from a grounding, as named results."""
+    def intermediates_after(self, cube: Cube, x_loc: Tensor, x_feat: Tensor) -> dict[str, Tensor]:
+        """The attention and everything computed from it."""
         decision = self.decide(cube, x_loc)
         intermediates = {
             "x_loc": x_loc,
@@ -175,19 +193,27 @@ class AttentionModel(Model):
         }
         if decision.value_map is not None:
             intermediates["value_map"] = decision.value_map
-        if self.answers:
+        if self.has_answer_head:
             intermediates["answer_scores"] = predict(cube, x_loc, x_feat, self.words.table)
         return intermediates
 
 
-class Agent(AttentionModel):
-    """The agent of the paper: sentences are read into programs, and programs run on the picture."""
+class InterpreterModel(AttentionModel):
+    """The paper's model: the interpreter turns a sentence into a program, which is executed on the image."""
 
-    attention_mechanism = "an interpreter: word by word, by concept detection and convolution"
+    supports_word_dropout = True
+    attention_mechanism = "interpreter: word detection and 2D convolution, step by step"
 
-    def __init__(self, config: AgentConfig) -> None:
-        super().__init__(config)
-        self.interpreter = Interpreter(config, masks=self.answers)
+    def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
+        super().__init__(config, spec)
+        self.interpreter = Interpreter(config, spec, masks=self.has_answer_head)
+
+    def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
+        groups = super().parameter_groups()
+        groups["reader_input"] = [self.interpreter.rnn.weight_in]
+        if self.interpreter.log_sharpness is not None:  # a single number that has to change a lot
+            groups["planner"].append(self.interpreter.log_sharpness)
+        return groups
 
     def read(self, sentences: Tensor) -> Program:
         """Sentences [B, L] -> their programs; equal sentences are read once."""
@@ -196,12 +222,14 @@ class Agent(AttentionModel):
         return program.select(which)
 
     def ground(self, program: Program, cube: Cube) -> Grounding:
-        """Run programs on pictures."""
-        return ground(program, cube, self.words.padded() if self.config.detect == "words" else None)
+        """Execute programs on images."""
+        return ground(program, cube, self.words.padded() if self.config.word_detection == "per_word" else None)
 
-    def attend(self, cube: Cube, sentences: Tensor) -> tuple[Tensor, Tensor]:
-        program = self.read(sentences)
-        return self.ground(program, cube).x_loc, program.x_feat
+    def attend(self, cube: Cube, sentences: Tensor, word_dropout: WordDropout | None = None) -> Attention:
+        distinct, which = distinct_rows(sentences)
+        distinct_program: Program = self.interpreter(self.words, distinct, word_dropout)
+        program = distinct_program.select(which)
+        return Attention(self.ground(program, cube).x_loc, program.x_feat, distinct_program.gates)
 
     def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube, program = self.perceive(view), self.read(sentences)
@@ -212,11 +240,11 @@ class Agent(AttentionModel):
             "gates": program.gates,
             "detections": grounding.detections,
             "x_loc_steps": grounding.x_loc_steps,
-            **self.consequences(cube, grounding.x_loc, program.x_feat),
+            **self.intermediates_after(cube, grounding.x_loc, program.x_feat),
         }
 
 
-class NavOnlyModel(Agent):
-    """NAVA: the agent without questions, the paper's ablation."""
+class NavOnlyModel(InterpreterModel):
+    """NAVA: the paper's model trained without questions, an ablation."""
 
-    answers = False
+    has_answer_head = False

@@ -1,6 +1,6 @@
-"""The agent written out plainly: whole pictures in, dense convolutions, every sentence read, nothing shared.
+"""The reference implementation of the paper's model: whole images, dense convolutions, nothing shared within a batch.
 
-The same parameters and the same results as `Agent`, slowly: for checking it, for measuring it, and for export.
+The same parameters and results as `InterpreterModel`, but slow: for tests, benchmarks and export.
 """
 
 import math
@@ -10,42 +10,42 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from groundling.agent.language import RecurrentReader
-from groundling.agent.model import Agent
+from groundling.agent.model import InterpreterModel
 
 
 class ReferenceModel(nn.Module):
-    """Wraps an agent and computes with its parameters: images [B, H, W, 3], commands and questions [B, L]."""
+    """Computes with the parameters of another model: images [B, H, W, 3], commands and questions [B, L]."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, model: InterpreterModel) -> None:
         super().__init__()
-        self.agent = agent
-        self.pad = agent.config.pad
+        self.model = model
+        self.pad = model.spec.pad
 
     def forward(self, images: Tensor, commands: Tensor, questions: Tensor) -> tuple[Tensor, ...]:
         """The parts of an Output, all of them"""
         h = self.cube(images)
         x_loc, _ = self.attend(h, commands)
-        decision = self.agent.planner(x_loc, torch.sigmoid(h @ self.agent.terrain.detector))
-        x_loc_asked, x_feat = self.attend(h, questions)
-        table = self.agent.words.table
-        m = torch.einsum("bn,bnd,bd,kd->bk", x_loc_asked, h, x_feat, table)  # Eq. 4
-        return decision.logits, decision.value, m, x_loc, x_loc_asked
+        decision = self.model.planner(x_loc, torch.sigmoid(h @ self.model.terrain.detector))
+        x_loc_question, x_feat = self.attend(h, questions)
+        table = self.model.words.table
+        m = torch.einsum("bn,bnd,bd,kd->bk", x_loc_question, h, x_feat, table)  # Eq. 4
+        return decision.logits, decision.value, m, x_loc, x_loc_question
 
     def cube(self, images: Tensor) -> Tensor:
-        """h [B, N, D]: the CNN over the whole picture, and the parametric cube beside it."""
-        perception = self.agent.perception
-        config = self.agent.config
-        pixels = (images.permute(0, 3, 1, 2).to(perception.positions.dtype) - config.pixel_zero) / config.pixel_unit
+        """h [B, N, D]: the CNN on the whole image, concatenated with the parametric cube."""
+        perception = self.model.perception
+        config = self.model.config
+        pixels = (images.permute(0, 3, 1, 2).to(perception.positions.dtype) - config.pixel_offset) / config.pixel_scale
         features = torch.relu(perception.features(perception.cnn(pixels)))  # [B, D/2, rows, columns]
         features = features.flatten(2).transpose(1, 2)
         return torch.cat([features, perception.positions.expand(images.shape[0], -1, -1)], dim=2)
 
     def attend(self, h: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """x_loc [B, N] and x_feat [B, D], Eqs. 6, 7 and 8 one after the other"""
-        reader = self.agent.interpreter
+        reader = self.model.interpreter
         real = tokens != self.pad
         attendable = real | ~real.any(1, keepdim=True)
-        w = F.pad(self.agent.words.table, (0, 0, 0, 1))[tokens]  # [B, L, D]
+        w = F.pad(self.model.words.table, (0, 0, 0, 1))[tokens]  # [B, L, D]
         states, last = self.bidirectional(reader.rnn, w, real)
         w_bar = torch.tanh(reader.context(states))
         p = torch.tanh(reader.sentence(last))
@@ -58,7 +58,7 @@ class ReferenceModel(nn.Module):
             o = F.softmax((temperature * cosine).masked_fill(~attendable, -math.inf), dim=1)
             p = reader.state((o[:, :, None] * w_bar).sum(1), p)
             s = (o[:, :, None] * w).sum(1)
-            if self.agent.config.detect == "words":
+            if self.model.config.word_detection == "per_word":
                 each = F.softmax(torch.einsum("bnd,bld->bln", h, w), dim=2)  # where each word is detected
                 detected = (o[:, :, None] * each).sum(1)
             else:
@@ -70,7 +70,7 @@ class ReferenceModel(nn.Module):
             power = x_loc.clamp(min=1e-6) ** reader.log_sharpness.exp()
             x_loc = power / power.sum(1, keepdim=True)
         mean = (states * real[:, :, None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
-        assert reader.mask is not None, "only an agent that answers is written out here"
+        assert reader.mask is not None, "the reference implementation needs a model with an answer head"
         return x_loc, reader.mask(mean)
 
     def bidirectional(self, rnn: RecurrentReader, w: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,6 +93,6 @@ class ReferenceModel(nn.Module):
 
     def convolve(self, a: Tensor, b: Tensor) -> Tensor:
         """The 2D convolution of two centerd maps: out[n] = sum_m a[n - m] b[m], with zeros outside"""
-        side = self.agent.config.view
-        patches = F.unfold(a.reshape(-1, 1, side, side), side, padding=side // 2)  # [B, N offsets, N places]
+        side = self.model.spec.view
+        patches = F.unfold(a.reshape(-1, 1, side, side), side, padding=side // 2)  # [B, N offsets, N positions]
         return (patches * b.flip(1)[:, :, None]).sum(1)

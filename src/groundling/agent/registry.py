@@ -1,4 +1,4 @@
-"""All models by name, and how one is built."""
+"""All models by name, and how one is built and initialized."""
 
 import torch
 from torch import nn
@@ -6,28 +6,26 @@ from torch import nn
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig
 from groundling.agent.language import Gate, WordEmbeddings
-from groundling.agent.model import Agent, Model, NavOnlyModel
+from groundling.agent.model import InterpreterModel, Model, NavOnlyModel
 from groundling.agent.perception import Perception
 from groundling.agent.planners import SmallInitLinear, Terrain, ValueIterationPlanner
-from groundling.errors import InputError, nearest
+from groundling.agent.types import EnvSpec
+from groundling.errors import check_choice
 
 MODELS: dict[str, type[Model]] = {
-    "ours": Agent,
+    "ours": InterpreterModel,
     "ca": ContextualAttention,
     "san": StackedAttentionNet,
     "vl": VisLSTM,
     "ce": ConcatEmbed,
     "nava": NavOnlyModel,
 }
-"""A model of your own joins by `MODELS["mine"] = Mine`."""
+"""Register a model of your own with `MODELS["mine"] = Mine`."""
 
 
-def build(config: AgentConfig) -> Model:
-    """A new model of the method that the config names."""
-    if config.method not in MODELS:
-        known = ", ".join(MODELS)
-        raise InputError(f"unknown method {config.method!r}{nearest(config.method, MODELS)}; there are {known}")
-    model = MODELS[config.method](config)
+def build(config: AgentConfig, spec: EnvSpec | None = None) -> Model:
+    """A new model of the method that the config names, for an environment with these sizes."""
+    model = MODELS[check_choice("agent.method", config.method, MODELS)](config, spec or EnvSpec())
     initialize = initialize_as_paper if config.init == "paper" else initialize_as_he
     initialize(model)
     return model
@@ -35,16 +33,16 @@ def build(config: AgentConfig) -> Model:
 
 @torch.no_grad()
 def initialize_as_paper(model: nn.Module) -> None:
-    """Each layer: zero mean, deviation 1 / sqrt(K), where K is how many parameters the layer has.
+    """Each layer: zero mean, standard deviation 1 / sqrt(K), where K is its number of parameters.
 
-    Word embeddings keep their deviation and the parametric cube its zeros; our planner is not the paper's.
+    Word embeddings keep unit deviation and the parametric cube its zeros; our planner initializes itself.
     """
     if isinstance(model, WordEmbeddings | ValueIterationPlanner):
         return
     own = [
         p
         for name, p in model.named_parameters(recurse=False)
-        if name not in ("places", "log_temperature", "log_sharpness")
+        if name not in ("positions", "log_temperature", "log_sharpness")
     ]
     count = sum(p.numel() for p in own)
     for p in own:
@@ -55,10 +53,10 @@ def initialize_as_paper(model: nn.Module) -> None:
 
 @torch.no_grad()
 def initialize_as_he(model: nn.Module) -> None:
-    """Deviation sqrt(2 / inputs), which keeps signals alive through layers of ReLU (He et al., 2015).
+    """Standard deviation sqrt(2 / inputs), which preserves the variance through ReLU layers (He et al., 2015).
 
-    The feature cube starts smaller, so that a word's detection scores have about unit deviation: larger ones would
-    attend to one place from the start, and learning stalls (questions right after 400 updates of 128: 45 %, not 25 %).
+    The feature cube starts smaller, so that detection scores have about unit deviation: larger ones attend to a single
+    position from the start, and learning stalls (QA accuracy after 400 updates of size 128: 25 % instead of 45 %).
     """
     for layer in model.modules():
         if (
@@ -67,11 +65,11 @@ def initialize_as_he(model: nn.Module) -> None:
             and layer.bias is not None
         ):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            layer.bias.fill_(0.01)  # not zero: maps that are zero must not leave ReLUs on their kink
-        elif isinstance(layer, nn.LSTM):  # it starts by remembering: the forget gates are open
+            layer.bias.fill_(0.01)  # not zero: an all-zero map would put ReLUs exactly at their kink
+        elif isinstance(layer, nn.LSTM):  # forget gates start open
             layer.get_parameter("bias_ih_l0")[layer.hidden_size : 2 * layer.hidden_size] = 1
     for part in model.modules():
         if isinstance(part, Perception):
             part.features.weight.mul_(part.features.out_channels**-0.5)
-        elif isinstance(part, Terrain):  # blank: no place costs more than another before it is learned
+        elif isinstance(part, Terrain):  # initially no position is an obstacle
             part.f.mul_(len(part.f) ** -0.5)

@@ -1,7 +1,7 @@
-"""What a model sees, with each distinct cell kept once (an equality, not an approximation).
+"""A batch of images with each distinct cell stored once (an identity, not an approximation).
 
-The paper's CNN has stride = kernel in every layer, so each 12 x 12 cell is seen alone; and a batch of pictures holds
-few distinct cells. A view is the pictures of those, and which of them stands where.
+The paper's CNN has stride = kernel size in every layer, so each cell of 12 x 12 pixels is processed independently; and
+a batch of images has few distinct cells. A view is the images of those cells, and which of them is at each position.
 """
 
 from typing import NamedTuple
@@ -11,23 +11,27 @@ from torch import Tensor
 
 from groundling.errors import InputError
 
+CELL_PIXELS = 12
+"""Side of a cell; the CNN's strides of 3, 2 and 2 map it to one position."""
+
 
 class View(NamedTuple):
-    """A batch of B pictures of N cells each, of which U are distinct."""
+    """A batch of B images of N cells each, of which U are distinct."""
 
     pictures: Tensor
     """[U, side, side, 3] uint8"""
     cells: Tensor
-    """[B, N] int64: which picture is at each place, row by row"""
+    """[B, N] int64: which picture is at each position, row by row"""
 
     @classmethod
-    def of_images(cls, images: Tensor, side: int = 12) -> "View":
-        """From pixels [B, H, W, 3] uint8: cut into cells, and equal ones found by comparing pixels."""
+    def of_images(cls, images: Tensor) -> "View":
+        """Cut images [B, H, W, 3] uint8 into cells; equal cells are found by comparing pixels."""
+        side = CELL_PIXELS
         whole = images.ndim == 4 and images.shape[3] == 3 and not any(n % side for n in images.shape[1:3])
         if not whole or images.dtype != torch.uint8:
             raise InputError(
-                f"images of shape {tuple(images.shape)} and {images.dtype}: they are uint8 [B, H, W, 3], H and W "
-                f"multiples of {side}"
+                f"images must be uint8 of shape [B, H, W, 3] with H and W multiples of {side}, got {images.dtype} of "
+                f"shape {tuple(images.shape)}"
             )
         batch, height, width, _ = images.shape
         rows, columns = height // side, width // side
@@ -38,14 +42,14 @@ class View(NamedTuple):
 
     @classmethod
     def of_cells(cls, cells: Tensor, table: Tensor) -> "View":
-        """From cell numbers [B, rows, columns] into a table [cells, side, side, 3] of pictures: only those in use."""
+        """From cell ids [B, rows, columns] and all their pictures [cells, side, side, 3]; unused ones are dropped."""
         flat = cells.reshape(len(cells), -1).long()
         used = torch.bincount(flat.reshape(-1), minlength=len(table)) > 0
         number = used.cumsum(0) - 1
         return cls(table[used], number[flat])
 
     def images(self) -> Tensor:
-        """Back to pixels, [B, 3, H, W] uint8, for models that look at whole pictures."""
+        """The whole images [B, 3, H, W] uint8, for models without a per-cell CNN."""
         batch, positions = self.cells.shape
         side = self.pictures.shape[1]
         rows = round(positions**0.5)
@@ -53,24 +57,24 @@ class View(NamedTuple):
         return cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side)
 
     def select(self, rows: Tensor) -> "View":
-        """Some pictures of the batch."""
+        """Some images of the batch."""
         return View(self.pictures, self.cells[rows])
 
 
 def distinct_rows(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct rows of [B, L] integers, and [B]: which of them each row is."""
+    """The distinct rows of [B, L] integers, and [B]: the index of each row among them."""
     first, which = _distinct(rows)
     return rows[first], which
 
 
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """[U]: a row of each kind; [R]: the kind of each row.
+    """[U]: one row of each kind; [R]: the kind of each row.
 
-    Rows are sorted by a hash, because comparing whole rows is slow; then each is compared with its kind's first, and if
-    a hash ever put two different rows together, whole rows are compared after all.
+    Rows are grouped by a hash, because sorting whole rows is slow; then each row is compared with the first of its
+    group. If two different rows ever share a hash, whole rows are sorted instead.
     """
     bytes_whole = rows.dtype == torch.uint8 and rows.shape[1] % 8 == 0
-    numbers = rows.contiguous().view(torch.int64) if bytes_whole else rows.long()  # eight pixels' bytes are one number
+    numbers = rows.contiguous().view(torch.int64) if bytes_whole else rows.long()  # eight bytes as one integer
     generator = torch.Generator().manual_seed(0)
     weights = torch.randint(-(1 << 62), 1 << 62, (numbers.shape[1],), generator=generator).to(rows.device)
     hashes = (numbers * weights).sum(1)

@@ -9,27 +9,30 @@ from typing import Annotated
 
 import tyro
 
-from groundling.errors import InputError
+from groundling.cli.output import set_threads
+from groundling.errors import check_int
 from groundling.extras import needs
 
 
 def play(
     checkpoint: Annotated[
-        tyro.conf.Positional[str], tyro.conf.arg(help="A file, a run's folder or shipped weights.")
+        tyro.conf.Positional[str],
+        tyro.conf.arg(help="Checkpoint file, run folder or name of pretrained weights."),
     ] = "normal",
-    compare: Annotated[str | None, tyro.conf.arg(help="Another checkpoint, to be shown beside the first.")] = None,
-    host: Annotated[str, tyro.conf.arg(help="Address to listen on; others than this machine need a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, tyro.conf.arg(help="0 takes a free one.")] = 8765,
-    no_browser: Annotated[bool, tyro.conf.arg(help="Print the address only.")] = False,
+    compare: Annotated[str | None, tyro.conf.arg(help="Second checkpoint, shown beside the first.")] = None,
+    host: Annotated[
+        str, tyro.conf.arg(help="Address to listen on; addresses reachable from other machines require a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, tyro.conf.arg(help="Port to listen on (0: a free port).")] = 8765,
+    threads: Annotated[int, tyro.conf.arg(help="PyTorch threads.")] = 1,
+    no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
 ) -> None:
-    """Open a page on which you talk to an agent, look inside it, change its world and teach it words."""
+    """Serve a web page to give an agent sentences, inspect its steps, edit its world and teach it words."""
     needs("agent")
     needs("page")
-    if not 0 <= port < 1 << 16:
-        raise InputError(f"port {port}: it is from 0 to 65535")
-    import torch
+    check_int("port", port, 0, (1 << 16) - 1)
+    # One thread by default: concurrent small requests gain nothing from threads within one operation.
+    set_threads(threads)
 
     from groundling.learn.trained_agent import load_agent
     from groundling.page.access_control import is_local
@@ -37,19 +40,18 @@ def play(
     from groundling.page.limits import Limits
     from groundling.page.server import Server, bind, serve
 
-    torch.set_num_threads(1)  # many small thoughts side by side: threads within one would only wait for each other
     names = [checkpoint] if compare is None else [checkpoint, compare]
-    app = AppState([ServedAgent(Path(name).stem, load_agent(name)) for name in names], Limits())
+    state = AppState([ServedAgent(Path(name).stem, load_agent(name)) for name in names], Limits())
     bound = bind(host, port)
     token = None if is_local(host) else secrets.token_urlsafe(32)
-    quote = f"[{host}]" if ":" in host else host
-    address = f"http://{quote}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started without it
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        app.warmup_updates()
-        print(f"Talk to {' and '.join(names)}: {address}", flush=True)
+    url_host = f"[{host}]" if ":" in host else host
+    url = f"http://{url_host}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
+    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the server
+        state.warm_up()
+        print(f"Serving {' and '.join(names)} at {url}", flush=True)
         if host in ("0.0.0.0", "::"):
-            print("From elsewhere, put this machine's IP address in the place of the host.", flush=True)
+            print("From another machine, replace the host by the IP address of this machine.", flush=True)
         if not no_browser:
-            webbrowser.open(address)
-        serve(Server(app), bound, host, token)
+            webbrowser.open(url)
+        serve(Server(state), bound, host, token)

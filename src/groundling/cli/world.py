@@ -12,7 +12,7 @@ from groundling.errors import InputError
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import OBJECTS
 from groundling.teacher.teacher import EpisodeBatch, Teacher
-from groundling.world.catalog import PERSON_PIXELS
+from groundling.world.catalog import DISPLAY_PIXELS
 from groundling.world.rendering import ansi, draw, map_cells
 from groundling.world.scenario import Scenario
 from groundling.world.scripted_episodes import replay_file
@@ -38,7 +38,7 @@ def show(
     begun = teacher.begin(seed, [episode])
     actions = oracle_actions(teacher, begun)
     if png is not None:
-        pixels = draw(map_cells(begun.state), teacher.catalog.pictures[PERSON_PIXELS])[0]
+        pixels = draw(map_cells(begun.state), teacher.catalog.pictures[DISPLAY_PIXELS])[0]
         try:
             Image.fromarray(pixels).save(png, format="PNG")
         except OSError as error:

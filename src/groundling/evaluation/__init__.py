@@ -1,0 +1,1 @@
+"""Evaluation: whole episodes, confidence intervals, attention on the true cells, and the leak check."""

@@ -1,11 +1,11 @@
-"""How good a model is: whole episodes, each to its own end, by the greedy policy and by the sampled one.
+"""Evaluation of a model: whole episodes, each played to its own end, with the greedy and with the sampled policy.
 
-Counting the first so many episodes to finish would count quick successes and drop slow failures; here every episode
-that begins is counted, once it is over.
+Counting the first n episodes to finish would count quick successes and drop slow failures; here every episode that
+begins is counted when it is over.
 """
 
-from dataclasses import dataclass, replace
-from statistics import NormalDist
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,95 +13,70 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from groundling.agent import Model
-from groundling.agent.model import Output
+from groundling import seeds
+from groundling.agent import Model, Output
 from groundling.evaluation.attention_targets import attention_targets
-from groundling.learn.stage import draw_actions
-from groundling.rollout import Frames
-from groundling.teacher.episode_sampling import SentenceBatch
+from groundling.evaluation.estimates import Estimate, Floats
+from groundling.rollout import Frames, sample_actions
 from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
-from groundling.teacher.teacher import EpisodeBatch, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch, SamplingConfig, SentenceBatch
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 from groundling.world.shortest_path import best_actions
 
-SEED = 1 << 44
-"""Of the episodes that are evaluated on: no training run uses it."""
-BATCH = 1000
-"""Episodes at once."""
-_Z = NormalDist().inv_cdf(0.975)
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over n episodes or questions, with its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    @classmethod
-    def of(cls, values: Floats, episodes: NDArray[np.int64] | None = None) -> "Estimate | None":
-        """Of [n] values; of zeros and ones, by Wilson's interval, which holds for rare failures too.
-
-        `episodes` [n] says of which episode each value is. Values of one episode are not independent (who walks to
-        and fro is asked the same again and again, and errs each time), so that they count as fewer than they are.
-        """
-        n = len(values)
-        if n == 0:
-            return None
-        mean = float(values.mean())
-        of_session = np.arange(n) if episodes is None else np.unique(episodes, return_inverse=True)[1]
-        off = np.bincount(of_session, values - mean).astype(np.float64)
-        variance = float((off**2).sum()) / n**2  # of the mean
-        if np.isin(values, (0, 1)).all():
-            alone = mean * (1 - mean) / n  # the variance, if all were independent
-            count = min(n, n * alone / variance) if variance else len(off)
-            center = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-            half = _Z / (1 + _Z**2 / count) * (mean * (1 - mean) / count + _Z**2 / (4 * count**2)) ** 0.5
-            return cls(mean, center - half, center + half, n)
-        half = _Z * (variance * len(off) / (len(off) - 1)) ** 0.5
-        return cls(mean, mean - half, mean + half, n)
-
-    def to_dict(self) -> dict[str, float]:
-        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+BATCH_SIZE = 1000
+"""Episodes played in parallel."""
+POLICIES = ("greedy", "sampled")
+Progress = Callable[[int, int], None]
+"""Called with the number of episodes evaluated, and to evaluate in total."""
 
 
 @dataclass
 class Record:
-    """What happened in some episodes, one entry for each episode, or for each question."""
+    """What happened in some episodes: one entry for each episode, or for each question."""
 
     command_type: NDArray[np.int64]
     success: Floats
     reward: Floats
     spl: Floats
-    """Success weighted by path length: shortest / walked, or 0. The shortest way avoids objects; one who walks over
-    them, and pays for it, gets no more than 1."""
+    """Success weighted by path length: shortest / walked, or 0. The shortest path avoids objects; an agent that walks
+    over them, and pays for it, gets at most 1."""
     wrong_object_steps: Floats
     command_attention: Floats
-    """Mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
+    """Attention mass of x_loc on the true cells at the first step; empty for a model without x_loc."""
     question_episode: NDArray[np.int64]
-    """In which episode it was asked; of a model that answers none, no question is counted."""
+    """The episode of each question; questions are empty for a model without an answer head."""
     question_type: NDArray[np.int64]
-    right: Floats
+    correct: Floats
     question_attention: Floats
 
     def commands(self, type_: str | None = None) -> dict[str, Estimate | None]:
+        """Estimates over all episodes, or those with commands of one type."""
         chosen = np.full(len(self.success), True) if type_ is None else self.command_type == TYPES.index(type_)
-        names = ("success", "reward", "spl", "wrong_object_steps", "command_attention")
-        values = {name: getattr(self, name) for name in names}
-        return {name: Estimate.of(array[chosen] if len(array) else array) for name, array in values.items()}
+        attention = self.command_attention[chosen] if len(self.command_attention) else self.command_attention
+        return {
+            "success_rate": Estimate.of_proportion(self.success[chosen]),
+            "reward": Estimate.of_mean(self.reward[chosen]),
+            "spl": Estimate.of_mean(self.spl[chosen], low=0, high=1),
+            "wrong_object_steps": Estimate.of_mean(self.wrong_object_steps[chosen], low=0),
+            "command_attention": Estimate.of_mean(attention, low=0, high=1),
+        }
 
     def questions(self, type_: str | None = None) -> dict[str, Estimate | None]:
-        chosen = np.full(len(self.right), True) if type_ is None else self.question_type == TYPES.index(type_)
+        """Estimates over all questions, or those of one type."""
+        chosen = np.full(len(self.correct), True) if type_ is None else self.question_type == TYPES.index(type_)
         episodes = self.question_episode[chosen]
-        values = {"accuracy": self.right, "question_attention": self.question_attention}
-        return {name: Estimate.of(array[chosen], episodes) if len(array) else None for name, array in values.items()}
+        attention = (
+            Estimate.of_mean(self.question_attention[chosen], episodes, 0, 1) if len(self.question_attention) else None
+        )
+        return {
+            "qa_accuracy": Estimate.of_proportion(self.correct[chosen], episodes),
+            "question_attention": attention,
+        }
 
 
 class Evaluator:
-    """Lets a model live through episodes of a teacher and writes down what happened."""
+    """Plays episodes of a teacher with a model and records what happens."""
 
     def __init__(self, model: Model, teacher: Teacher, greedy: bool, attention: bool = True) -> None:
         self.model, self.teacher, self.greedy = model, teacher, greedy
@@ -109,116 +84,165 @@ class Evaluator:
         self.device = next(model.parameters()).device
         self.pictures = torch.from_numpy(teacher.catalog.pictures[CELL_PIXELS]).to(self.device)
 
-    @torch.no_grad()
-    def run(self, episodes: int, seed: int = SEED, first_question_only: bool = False) -> Record:
-        """Episodes 0 .. `episodes` - 1 of a seed; or only the question that each begins with."""
-        records = [
-            self._batch(np.arange(start, min(start + BATCH, episodes)), seed, first_question_only)
-            for start in range(0, episodes, BATCH)
-        ]
+    def run(self, episodes: int, seed: int = seeds.EVALUATION, progress: Callable[[int], None] | None = None) -> Record:
+        """Play the episodes 0 .. `episodes` - 1 of a seed."""
+        return self._collect(self._play, episodes, seed, progress)
+
+    def first_questions(
+        self, episodes: int, seed: int = seeds.EVALUATION, progress: Callable[[int], None] | None = None
+    ) -> Record:
+        """Answer only the first question of each of the episodes 0 .. `episodes` - 1 of a seed."""
+        return self._collect(self._answer_first, episodes, seed, progress)
+
+    def _collect(
+        self,
+        play: Callable[[NDArray[np.int64], int], Record],
+        episodes: int,
+        seed: int,
+        progress: Callable[[int], None] | None,
+    ) -> Record:
+        records = []
+        for start in range(0, episodes, BATCH_SIZE):
+            index = np.arange(start, min(start + BATCH_SIZE, episodes))
+            records.append(play(index, seed))
+            if progress is not None:
+                progress(len(index))
         fields = Record.__dataclass_fields__
         return Record(**{name: np.concatenate([getattr(record, name) for record in records]) for name in fields})
 
-    def _batch(self, index: NDArray[np.int64], seed: int, first_question_only: bool) -> Record:
-        episode = self.teacher.begin(seed, index)
+    @torch.no_grad()
+    def _play(self, index: NDArray[np.int64], seed: int) -> Record:
+        first = self.teacher.begin(seed, index)
         rng = np.random.Generator(np.random.Philox(key=np.array([seed, index[0]], np.uint64)))
-        count = len(index)
-        shortest = best_actions(episode.state)[1]
-        success, reward, steps, wrong = np.zeros((4, count))
-        asked_in, asked_types, right, question_attention_mass = [], [], [], []
+        shortest = best_actions(first.state)[1]
+        success, reward, steps, wrong = np.zeros((4, len(index)))
+        questions = _QuestionRecord()
         command_attention = np.zeros(0)
-        alive = np.arange(count)
-        now = episode
+        alive = np.arange(len(index))
+        now = first
         while len(alive):
-            output = self._think(now)
-            asked = (now.question.type >= 0) & self.model.answers
-            asked_in.append(index[alive[asked]])
-            asked_types.append(now.question.type[asked])
-            right.append((_answers(output) == now.question.answer)[asked])
-            if self.attention and output.x_loc_asked is not None:
-                question_attention_mass.append(self._mass(now, output.x_loc_asked, now.question)[asked])
-            if self.attention and output.x_loc is not None and now is episode:
-                command_attention = self._mass(now, output.x_loc, now.command)
-            if first_question_only:
-                break
+            output = self._forward(now)
+            self._record_questions(questions, index[alive], now, output)
+            if self.attention and output.x_loc is not None and now is first:
+                command_attention = self._attention_mass(now, output.x_loc, now.command)
             logits = output.action_logits
-            actions = logits.argmax(1).cpu().numpy() if self.greedy else draw_actions(logits, rng)
+            actions = logits.argmax(1).cpu().numpy() if self.greedy else sample_actions(logits, rng)
             after, outcome = self.teacher.step(now, actions)
             reward[alive] += outcome.reward
             steps[alive] += 1
             on_object = after.state.grid[np.arange(len(alive)), after.state.agent] >= FIRST_ICON
             wrong[alive] += on_object & ~outcome.terminated
             success[alive] = outcome.terminated
-            goes_on = ~(outcome.terminated | outcome.truncated)
-            alive, now = alive[goes_on], _select(after, goes_on)
-        walked = not first_question_only
+            running = ~(outcome.terminated | outcome.truncated)
+            alive, now = alive[running], after.select(running)
         return Record(
-            command_type=episode.command.type.astype(np.int64)[: count * walked],
-            success=success[: count * walked],
-            reward=reward[: count * walked],
-            spl=(success * shortest / np.maximum(steps, np.maximum(shortest, 1)))[: count * walked],
-            wrong_object_steps=wrong[: count * walked],
-            command_attention=command_attention[: count * walked],
-            question_episode=np.concatenate(asked_in),
-            question_type=np.concatenate(asked_types).astype(np.int64),
-            right=np.concatenate(right).astype(np.float64),
-            question_attention=np.concatenate(question_attention_mass) if question_attention_mass else np.zeros(0),
+            command_type=first.command.type.astype(np.int64),
+            success=success,
+            reward=reward,
+            spl=success * shortest / np.maximum(steps, np.maximum(shortest, 1)),
+            wrong_object_steps=wrong,
+            command_attention=command_attention,
+            **questions.arrays(),
         )
 
-    def _think(self, episode: EpisodeBatch) -> Output:
+    @torch.no_grad()
+    def _answer_first(self, index: NDArray[np.int64], seed: int) -> Record:
+        episode = self.teacher.begin(seed, index)
+        questions = _QuestionRecord()
+        self._record_questions(questions, index, episode, self._forward(episode))
+        none = np.zeros(0)
+        return Record(np.zeros(0, np.int64), none, none, none, none, none, **questions.arrays())
+
+    def _forward(self, episode: EpisodeBatch) -> Output:
         frames = Frames.of(episode).to(self.device)
         output: Output = self.model(frames.view(self.pictures), frames.commands, frames.questions)
         return output
 
-    def _mass(self, episode: EpisodeBatch, x_loc: Tensor, sentences: SentenceBatch) -> Floats:
-        """[B]: the share of attention on the cells that the commands, or the questions, refer to."""
+    def _record_questions(
+        self, questions: "_QuestionRecord", index: NDArray[np.int64], episode: EpisodeBatch, output: Output
+    ) -> None:
+        if output.answer_scores is None:
+            return
+        question = episode.question
+        asked = question.type >= 0
+        questions.episode.append(index[asked])
+        questions.type.append(question.type[asked].astype(np.int64))
+        questions.correct.append((output.answer_scores.argmax(1).cpu().numpy() == question.answer)[asked])
+        if self.attention and output.x_loc_question is not None:
+            questions.attention.append(self._attention_mass(episode, output.x_loc_question, question)[asked])
+
+    def _attention_mass(self, episode: EpisodeBatch, x_loc: Tensor, sentences: SentenceBatch) -> Floats:
+        """[B]: the fraction of attention on the cells that the sentences refer to."""
         true = attention_targets(episode.state, sentences, self.teacher.catalog)
         return np.asarray((x_loc.double().cpu().numpy() * true).sum(1))
 
 
-def evaluate(model: Model, teacher: Teacher, episodes: int, episodes_per_type: int = 1000) -> dict[str, Any]:
-    """The whole report, as plain data: as triggered, and each sentence type from episodes of its own.
+class _QuestionRecord:
+    """The questions of some episodes, in the order in which they were asked."""
 
-    Its `policy` parts are greedy and sampled; questions do not depend on the policy but for where they are asked.
+    def __init__(self) -> None:
+        self.episode: list[NDArray[np.int64]] = []
+        self.type: list[NDArray[np.int64]] = []
+        self.correct: list[NDArray[np.bool_]] = []
+        self.attention: list[Floats] = []
+
+    def arrays(self) -> dict[str, Any]:
+        """The fields of a Record."""
+
+        def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+            return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)
+
+        return {
+            "question_episode": joined(self.episode, np.int64),
+            "question_type": joined(self.type, np.int64),
+            "correct": joined(self.correct, np.float64),
+            "question_attention": joined(self.attention, np.float64),
+        }
+
+
+def evaluate(
+    model: Model, teacher: Teacher, episodes: int, episodes_per_type: int = 1000, progress: Progress | None = None
+) -> dict[str, Any]:
+    """The whole report as plain data: the natural distribution, and each sentence type from episodes of its own.
+
+    Navigation is reported for the greedy and the sampled policy; questions per type do not depend on the policy.
     """
-    report: dict[str, Any] = {"episodes": episodes, "of_each_type": episodes_per_type}
-    for policy in ("greedy", "sampled"):
-        record = Evaluator(model, teacher, policy == "greedy").run(episodes)
-        report[policy] = {"as_triggered": _plain({**record.commands(), **record.questions()}), "commands": {}}
-        for k, type_ in enumerate(_types(teacher, COMMANDS)):
-            own = only(teacher, type_)
-            record = Evaluator(model, own, policy == "greedy").run(episodes_per_type, SEED + 1 + k)
+    commands = [type_ for type_ in teacher.types if type_ in COMMANDS]
+    questions = [type_ for type_ in teacher.types if type_ in QUESTIONS and model.has_answer_head]
+    total = len(POLICIES) * (episodes + len(commands) * episodes_per_type) + len(questions) * episodes_per_type
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    report: dict[str, Any] = {"episodes": episodes, "episodes_per_type": episodes_per_type}
+    for policy in POLICIES:
+        greedy = policy == "greedy"
+        record = Evaluator(model, teacher, greedy).run(episodes, progress=advance)
+        report[policy] = {"natural": _plain({**record.commands(), **record.questions()}), "commands": {}}
+        for k, type_ in enumerate(commands):
+            evaluator = Evaluator(model, of_one_type(teacher, type_), greedy)
+            record = evaluator.run(episodes_per_type, seeds.EVALUATION_COMMANDS + k, advance)
             report[policy]["commands"][type_] = _plain(record.commands(type_))
     report["questions"] = {}
-    for k, type_ in enumerate(_types(teacher, QUESTIONS) if model.answers else ()):
-        record = Evaluator(model, only(teacher, type_), True).run(episodes_per_type, SEED + 101 + k, True)
+    for k, type_ in enumerate(questions):
+        evaluator = Evaluator(model, of_one_type(teacher, type_), greedy=True)
+        record = evaluator.first_questions(episodes_per_type, seeds.EVALUATION_QUESTIONS + k, advance)
         report["questions"][type_] = _plain(record.questions(type_))
-    for policy in ("greedy", "sampled"):
+    for policy in POLICIES:
         report[policy]["mean_over_types"] = {
-            "success": _mean(report[policy]["commands"], "success"),
-            "accuracy": _mean(report["questions"], "accuracy"),
+            "success_rate": _mean(report[policy]["commands"], "success_rate"),
+            "qa_accuracy": _mean(report["questions"], "qa_accuracy"),
         }
     return report
 
 
-def _answers(output: Output) -> NDArray[np.int64]:
-    scores = output.answer_scores
-    return np.full(len(output.value), -1) if scores is None else scores.argmax(1).cpu().numpy()
-
-
-def _types(teacher: Teacher, types: tuple[str, ...]) -> list[str]:
-    """Those of some types that the teacher can say."""
-    return [type_ for type_ in teacher.types if type_ in types]
-
-
-def only(teacher: Teacher, type_: str) -> Teacher:
-    """A teacher all of whose episodes are drawn for one sentence type."""
-    lessons = replace(teacher.lessons, balanced=1.0, types=(type_,))
-    return Teacher(lessons, teacher.split, teacher.phase, teacher.catalog)
-
-
-def _select(episode: EpisodeBatch, which: NDArray[np.bool_]) -> EpisodeBatch:
-    return EpisodeBatch.of({name: array[which] for name, array in episode.arrays().items()})
+def of_one_type(teacher: Teacher, type_: str) -> Teacher:
+    """The teacher with all episodes sampled for one sentence type."""
+    return teacher.with_sampling(SamplingConfig(type_balanced_fraction=1.0, types=(type_,)))
 
 
 def _plain(estimates: dict[str, Estimate | None]) -> dict[str, Any]:

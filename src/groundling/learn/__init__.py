@@ -1,1 +1,1 @@
-"""How the agent learns: losses and returns as pure functions."""
+"""Training: presets, the stages (QA pretraining, PPO, the paper's actor-critic), few-shot words, trained agents."""

@@ -1,4 +1,4 @@
-"""The paper's way to learn: actor-critic from replay, without importance ratios, and questions on the same steps."""
+"""The paper's algorithm: actor-critic with replay, without importance ratios, and questions on the same steps."""
 
 import copy
 
@@ -7,49 +7,48 @@ import torch
 from torch import Tensor
 
 from groundling.agent import Model
+from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
-from groundling.learn.replay_buffer import Replay
-from groundling.learn.stage import RunningMeans, Stage, draw_actions
-from groundling.rollout import Frames
+from groundling.learn.replay_buffer import ReplayBuffer
+from groundling.learn.stage import RunningMeans, Stage
+from groundling.rollout import Frames, sample_actions
 
 
 class ActorCritic(Stage):
-    """The only stage of `paper`. Each update follows one step in every world."""
+    """The only stage of `paper`. Before each update, every environment takes one step."""
 
-    name, number = "actor_critic", 2
+    name, number, log_interval = "actor_critic", 2, 250
 
-    def __init__(self, model: Model, config: TrainConfig) -> None:
+    def __init__(self, model: Model, config: TrainConfig, log: SentenceLog) -> None:
         self.settings = config.actor_critic
-        super().__init__(model, config, self.settings.batch)
-        self.target = copy.deepcopy(model)
-        """theta^-: the parameters as they were some updates ago."""
-        self.replay = Replay(self.settings.replay, self.settings.priority)
-
-    def make_optimizer(self) -> torch.optim.Optimizer:
-        return torch.optim.Adagrad(
-            self.model.parameters(), self.settings.rate, weight_decay=self.settings.weight_decay, foreach=True
+        optimizer = torch.optim.Adagrad(
+            model.parameters(), self.settings.lr, weight_decay=self.settings.weight_decay, foreach=True
         )
+        super().__init__(model, config, log, self.settings.batch_size, optimizer)
+        self.target = copy.deepcopy(model)
+        """theta^-: the target network."""
+        self.replay = ReplayBuffer(self.settings.replay_size, self.settings.priority_exponent)
 
     @property
     def exploration(self) -> float:
-        """lambda: it falls linearly from 1, with the steps made."""
-        share = min(1.0, self.updates * self.settings.batch / self.settings.exploration_steps)
-        return 1 + share * (self.settings.final_exploration - 1)
+        """lambda: the probability of a random action, which falls linearly from 1 with the environment steps."""
+        fraction = min(1.0, self.updates * self.settings.batch_size / self.settings.exploration_steps)
+        return 1 + fraction * (self.settings.final_exploration - 1)
 
-    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
+    def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         settings = self.settings
         if self.updates % settings.target_update_interval == 0:
             self.target.load_state_dict(self.model.state_dict())
-        self.act(rng, sums)
-        where = self.replay.draw(settings.batch, rng)
+        self.act(rng, metrics)
+        where = self.replay.sample(settings.batch_size, rng)
         rows = {name: values.to(self.device) for name, values in self.replay.get(where).items()}
         now = Frames(*(rows[name] for name in Frames._fields))
         after = now._replace(cells=rows["next_cells"])
         with torch.no_grad():
             next_value = self.target(after.view(self.pictures), after.commands).value
         output = self.model(now.view(self.pictures), now.commands, now.questions)
-        walking, error = actor_critic_loss(
+        policy_loss, error = actor_critic_loss(
             output.action_logits,
             output.value,
             rows["actions"],
@@ -58,27 +57,27 @@ class ActorCritic(Stage):
             rows["terminated"],
             settings.gamma,
         )
-        loss = walking
-        sums.add("actor_critic_loss", walking.item())
+        loss = policy_loss
+        metrics.add("actor_critic_loss", policy_loss.item())
         if output.answer_scores is not None:
-            answering = answer_loss(output.answer_scores, now.answers) * settings.batch  # a sum, as the paper's are
-            loss = loss + answering
-            sums.add("answer_loss", answering.item())
-            sums.add_answers(now, output.answer_scores)
+            qa_loss = answer_loss(output.answer_scores, now.answers) * settings.batch_size  # a sum, as in the paper
+            loss = loss + qa_loss
+            metrics.add("answer_loss", qa_loss.item())
+            metrics.add_answers(now, output.answer_scores)
         self.replay.error[where] = error.abs().cpu().numpy()
-        sums.add("gradient", self.descend(loss))
-        sums.add("exploration", self.exploration)
+        metrics.add("grad_norm", self.descend(loss))
+        metrics.add("exploration", self.exploration)
 
     @torch.no_grad()
-    def act(self, rng: np.random.Generator, sums: RunningMeans) -> None:
-        """One step in every world, into the replay."""
+    def act(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
+        """Take one step in every environment and store it in the replay buffer."""
         now = self.observe()
         output = self.model(now.view(self.pictures), now.commands)
-        actions = draw_actions(output.action_logits, rng, self.exploration)
-        outcome, ended, after = self.envs.step(actions)
-        sums.add_sessions(ended)
-        sums.add("frames", len(actions))
-        sums.add("steps", len(actions))
+        actions = sample_actions(output.action_logits, rng, self.exploration)
+        outcome, finished, after = self.envs.step(actions)
+        metrics.add_episodes(finished)
+        metrics.add("frames", len(actions))
+        metrics.add("env_steps", len(actions))
         self.replay.store(
             {
                 **{name: part.cpu() for name, part in now._asdict().items()},

@@ -1,83 +1,98 @@
 """Everything that determines a training run, as data: the same config and one thread give the same weights."""
 
 import dataclasses
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Self
 
+import tyro
+
+from groundling.agent import EnvSpec
 from groundling.agent.config import AgentConfig
-from groundling.errors import InputError, nearest
+from groundling.errors import InputError, check_choice, check_float, check_int, nearest
 from groundling.teacher.grammar import QUESTIONS
-from groundling.teacher.splits import Split
-from groundling.teacher.teacher import Lessons, Teacher
+from groundling.teacher.splits import JOINT, KINDS, Split, check_holdout
+from groundling.teacher.teacher import Teacher, make_split, make_teacher
+from groundling.teacher.types import SamplingConfig
 from groundling.world.catalog import Catalog
+from groundling.world.simulation import ACTIONS
+from groundling.world.types import WorldConfig
 
 
 @dataclass(frozen=True)
 class QAPretrainingConfig:
-    """The first stage of `fast`: questions alone, on what a random walk shows."""
+    """First stage of `fast`: question answering alone, on the observations of a random walk."""
 
     updates: int = 0
-    """At the most so many; 0 leaves the stage out."""
-    target: float = 0.97
-    """It ends when this share of the latest questions is answered right at full difficulty."""
-    batch: int = 128
-    """Worlds walked in at once, and questions in an update."""
-    rate: float = 1e-3
+    """Maximum number of updates; 0 skips the stage."""
+    target_accuracy: float = 0.97
+    """The stage ends when the recent QA accuracy at full difficulty reaches this fraction."""
+    batch_size: int = 128
+    """Number of parallel environments, and of questions in an update."""
+    lr: float = 1e-3
     """Learning rate of Adam."""
     warmup_updates: int = 100
-    """Updates over which the learning rate grows to its full size, or many ReLUs die at once."""
+    """Updates of linear learning rate warmup; without it, many ReLUs die in the first updates."""
     reset_prob: float = 0.3
-    """Chance at each step that a world is left for a new one."""
-    balanced: float = 0.1
-    """Share of the worlds drawn for a question type. A larger one slows everything: the rare types are made of the
-    common ones, and are learned fast in the next stage once these are."""
-    curriculum: int = 20_000
-    """G: the difficulty grows over so many episodes. Without it, some seeds never learn to answer with objects: while
-    nothing is told apart yet, a blurred map gives the safest answers, and its gates close for good."""
+    """Probability at each step that an episode is abandoned for a new one."""
+    type_balanced_fraction: float = 0.1
+    """Fraction of the episodes sampled for a question type. A larger one slows learning down: rare types are compositions
+    of common ones, and are learned quickly in the next stage."""
+    curriculum_episodes: int = 20_000
+    """G: number of episodes over which the difficulty grows to its maximum. Without a curriculum, some seeds never learn
+    to answer with objects: early on, a blurred attention map gives the safest answers, and the gates saturate."""
     gate_coef: float = 0.1
-    """Weight of the mean gate. A few seeds else answer where something is from a map that is convolved with itself,
-    right but of no use to other questions: of all readings that answer right, the simplest is shared."""
+    """Coefficient of the mean gate. Without it, some seeds solve localization by convolving the map with itself, which
+    does not transfer to other questions."""
     max_grad_norm: float = 10.0
-    """Norm above which a gradient is cut."""
+    """Gradient norm above which gradients are clipped."""
+
+    @property
+    def length(self) -> int:
+        """Number of calls of `Stage.update`."""
+        return self.updates
+
+    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of split and maps."""
+        types = tuple(name for name in QUESTIONS if name in available)
+        return SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, types or None)
 
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """The second stage of `fast`: navigation by proximal policy optimization, with questions at every step."""
+    """Second stage of `fast`: navigation by proximal policy optimization, with a question at every step."""
 
-    updates: int = 0
-    """Rounds of acting and learning; 0 leaves the stage out."""
-    envs: int = 128
-    """Worlds lived in at once."""
-    steps: int = 16
-    """Steps in each of them in a round."""
+    iterations: int = 0
+    """Number of rollouts, each followed by updates; 0 skips the stage."""
+    num_envs: int = 128
+    """Number of parallel environments."""
+    num_steps: int = 16
+    """Steps of each environment in a rollout."""
     epochs: int = 2
-    """How often a round's frames are learned from."""
-    group: int = 16
-    """Worlds in a minibatch, with all their steps, so that a command is read once for many frames."""
-    rate: float = 7e-4
-    """Learning rate of Adam at first; it falls to zero over the stage."""
+    """Passes over each rollout."""
+    envs_per_minibatch: int = 16
+    """Environments in a minibatch, with all their steps, so that a command is read once for many observations."""
+    lr: float = 7e-4
+    """Initial learning rate of Adam; it decays linearly to zero."""
     planner_lr: float = 3e-3
-    """The same for the planner and the terrain, which are small and begin from nothing here, and for the
-    sharpness of maps, a single number that has far to go."""
+    """The same for the planner and the terrain, which are small and start untrained here, and for the sharpness."""
     gamma: float = 0.95
-    """Discount. With the paper's 0.99 a young agent's values are large and negative, and learning starts slowly."""
+    """Discount. With the paper's 0.99, early values are large and negative, and learning starts slowly."""
     gae_lambda: float = 0.95
-    """Lambda of the generalized advantage."""
-    clip: float = 0.2
-    """How far the ratio of probabilities may move."""
-    entropy: float = 0.01
-    """Weight of the entropy bonus at first; it falls to zero over the stage, so that the agent makes up its mind: a
-    greedy policy that was never trained to be one walks to and fro."""
-    value: float = 0.25
-    """Weight of the value loss."""
-    answers: float = 1.0
-    """Weight of the answers' loss."""
-    hindsight: float = 0.3
-    """Weight of looking back: where a command was rewarded, there its attention should have been all along."""
-    balanced: float = 0.6
-    """Share of the worlds drawn for a sentence type ..."""
-    types: tuple[str, ...] = (
+    """Lambda of generalized advantage estimation."""
+    clip_range: float = 0.2
+    """Clipping range of the probability ratio."""
+    entropy_coef: float = 0.01
+    """Initial coefficient of the entropy bonus; it decays linearly to zero, because a greedy policy that was trained with
+    entropy to the end oscillates."""
+    value_coef: float = 0.25
+    """Coefficient of the value loss."""
+    answer_coef: float = 1.0
+    """Coefficient of the answer loss."""
+    hindsight_coef: float = 0.3
+    """Coefficient of the hindsight loss: attention during an episode should be where it was rewarded in the end."""
+    type_balanced_fraction: float = 0.6
+    """Fraction of the episodes sampled for a sentence type."""
+    balanced_types: tuple[str, ...] = (
         "nav_col_obj",
         "nav_bw_obj",
         "rec_col_obj2loc",
@@ -85,145 +100,158 @@ class PPOConfig:
         "rec_bw_obj2loc",
         "rec_bw_obj2col",
     )
-    """... one of these: those that worlds drawn at random seldom trigger. Left out are those that the split and
-    the maps cannot have."""
+    """The sentence types of that fraction: those that random maps rarely trigger. Types that split and maps exclude are
+    left out."""
     max_grad_norm: float = 10.0
-    """Norm above which a gradient is cut; a small one shared by all losses would drown the answers'."""
+    """Gradient norm above which gradients are clipped; a small one, shared by all losses, would suppress the answers."""
+
+    @property
+    def length(self) -> int:
+        """Number of calls of `Stage.update`."""
+        return self.iterations
+
+    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of split and maps."""
+        types = tuple(name for name in self.balanced_types if name in available)
+        return SamplingConfig(0, self.type_balanced_fraction, types or None)
 
 
 @dataclass(frozen=True)
 class ActorCriticConfig:
-    """The paper's learning: one-step actor-critic from prioritized replay."""
+    """The paper's algorithm: one-step actor-critic with prioritized replay."""
 
     updates: int = 0
-    """Minibatches; 0 leaves the stage out."""
-    batch: int = 16
-    """Steps in a minibatch, and worlds that make a step before each."""
-    rate: float = 1e-5
+    """Number of minibatches; 0 skips the stage."""
+    batch_size: int = 16
+    """Steps in a minibatch, and environments that take a step before each."""
+    lr: float = 1e-5
     """Learning rate of Adagrad."""
     weight_decay: float = 16e-4
-    """The paper's 1e-4 times the batch, because its losses are sums over the batch."""
+    """The paper's 1e-4 times the batch size, because its losses are sums over the batch."""
     gamma: float = 0.99
     """Discount."""
-    replay: int = 10_000
-    """The latest steps, from which minibatches are drawn."""
-    priority: float = 0.7
-    """Exponent of the rank-based chance: P(step of rank r) ~ r ** -priority (Schaul et al., 2016)."""
+    replay_size: int = 10_000
+    """Capacity of the replay buffer, in steps."""
+    priority_exponent: float = 0.7
+    """Rank-based priority: P(step of rank r) ~ r ** -priority_exponent (Schaul et al., 2016)."""
     target_update_interval: int = 1000
-    """The target parameters are renewed after so many updates."""
+    """Updates between copies of the parameters to the target network."""
     exploration_steps: int = 1_000_000
-    """Over so many steps of all worlds the chance of a random action falls linearly ..."""
+    """Environment steps over which the probability of a random action falls linearly from 1."""
     final_exploration: float = 0.1
-    """... from 1 to this."""
-    curriculum: int = 25_000
-    """G."""
-    balanced: float = 0.0
-    """Share of the worlds drawn for a sentence type."""
+    """Probability of a random action at the end."""
+    curriculum_episodes: int = 25_000
+    """G: number of episodes over which the difficulty grows to its maximum."""
+    type_balanced_fraction: float = 0.0
+    """Fraction of the episodes sampled for a sentence type."""
+
+    @property
+    def length(self) -> int:
+        """Number of calls of `Stage.update`."""
+        return self.updates
+
+    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of split and maps."""
+        return SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction)
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A whole run: what is learned, where, and how. Stages with updates are gone through in the order given here."""
+    """A training run. Its stages are run in the order of their fields here; a stage of length 0 is skipped."""
 
     seed: int = 0
-    """Determines the first weights, the worlds and all chance."""
+    """Seed of initial weights, episodes and all sampling."""
     split: str = "normal"
-    """What training holds out: nothing (normal), pairs (zs1), words (zs2, novel), or pairs and words (joined)."""
+    """What is held out: nothing (normal), pairs (zs1), words (zs2, novel), or pairs and words (zs1+zs2)."""
     holdout: float = 50.0
-    """X: the percentage held out."""
+    """X, the percentage held out."""
     split_seed: int = 0
-    """Draws what is held out."""
-    classes: int | None = None
-    """Object classes in the world; None: all."""
-    lessons: Lessons = Lessons()  # noqa: RUF009 - frozen, as all defaults here are
-    """Sizes of the world; the stages set how its episodes are drawn."""
+    """Seed that samples what is held out."""
+    num_classes: int | None = None
+    """Number of object classes in the world (default: all)."""
+    world: Annotated[WorldConfig, tyro.conf.arg(name="")] = WorldConfig()  # noqa: RUF009 - frozen, as all defaults here
+    """Size and content of the maps."""
     agent: AgentConfig = AgentConfig()  # noqa: RUF009
     """The model."""
-    questions: QAPretrainingConfig = QAPretrainingConfig()
+    qa_pretraining: QAPretrainingConfig = QAPretrainingConfig()
     ppo: PPOConfig = PPOConfig()
     actor_critic: ActorCriticConfig = ActorCriticConfig()
     word_weight_decay: float = 0.0
-    """Share, times the learning rate, by which an update shrinks the word table, but for the paper's learning. Words
-    start as random vectors; a reader that tells those it hears apart by this noise is at a loss with a new one."""
+    """Decoupled weight decay of the word embeddings (not used by actor_critic). They start as random vectors; a reader
+    that relies on this noise to tell words apart fails on a word that it has not seen."""
     reader_weight_decay: float = 0.0
-    """The same for the weights by which the interpreter's reader takes words in."""
+    """Decoupled weight decay of the input weights of the interpreter's GRU (not used by actor_critic)."""
     word_dropout: float = 0.0
-    """Share of the words that the interpreter takes for invented ones while it learns, but for the paper's learning. It
-    then reads a sentence by its build, not by the words it knows, and can do so with a word that it never heard."""
+    """Fraction of the interpreter's input words replaced by random embeddings in training (not used by actor_critic),
+    so that it relies on sentence structure and can read words that it has not seen."""
     eval_interval: int = 10
-    """Lines of the metrics between evaluations."""
+    """Logged lines between evaluations."""
     eval_episodes: int = 500
-    """Whole episodes in each."""
-    target_success: float | None = None
-    """Training stops when an evaluation finds this share of episodes successful (None: it goes on to its end) ..."""
-    target_accuracy: float = 1.0
-    """... and this share of questions answered right."""
+    """Episodes in each evaluation."""
+    target_success_rate: float | None = None
+    """Training stops when an evaluation reaches this success rate and target_qa_accuracy (default: never)."""
+    target_qa_accuracy: float = 1.0
+    """QA accuracy at which training stops, if target_success_rate is set."""
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise InputError(f"seed {self.seed}: it is a whole number, 0 or more")
-        if self.agent.view != 2 * self.lessons.size - 1:
-            raise InputError(
-                f"agent view {self.agent.view}: on maps of size {self.lessons.size} it is {2 * self.lessons.size - 1}"
-            )
-        if self.classes is not None and not 1 <= self.classes <= len(Catalog.default().classes):
-            raise InputError(f"classes {self.classes}: there are from 1 to {len(Catalog.default().classes)}")
-        if not any(stage.updates for stage in self.stages.values()):
-            raise InputError("a run without updates: give some stage one or more")
-        for name in ("word_decay", "reader_decay"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} {getattr(self, name)}: it is 0 or more")
-        if not 0 <= self.word_dropout <= 1:
-            raise InputError(f"mishearing {self.word_dropout}: it is from 0 to 1")
+        check_int("seed", self.seed, 0, (1 << 36) - 1)
+        check_choice("split", self.split, (*KINDS, JOINT))
+        check_holdout(self.holdout)
+        if self.num_classes is not None:
+            check_int("num_classes", self.num_classes, 1, len(Catalog.default().classes))
+        if not any(stage.length for stage in self.stages.values()):
+            raise InputError("at least one stage must have updates or iterations, got none")
+        for name in ("word_weight_decay", "reader_weight_decay"):
+            check_float(name, getattr(self, name), 0)
+        check_float("word_dropout", self.word_dropout, 0, 1)
+        check_int("eval_interval", self.eval_interval, 1)
+        check_int("eval_episodes", self.eval_episodes, 1)
         for name, stage in self.stages.items():
-            _check(name, {k: v for k, v in asdict(stage).items() if k != "types"})
-        if self.ppo.envs % self.ppo.group:
-            raise InputError(f"ppo.envs {self.ppo.envs}: it is a multiple of ppo.group, {self.ppo.group}")
+            _check_stage(name, {k: v for k, v in asdict(stage).items() if k != "balanced_types"})
+        if self.ppo.num_envs % self.ppo.envs_per_minibatch:
+            raise InputError(
+                f"ppo.num_envs must be a multiple of ppo.envs_per_minibatch ({self.ppo.envs_per_minibatch}), got "
+                f"{self.ppo.num_envs}"
+            )
 
     @property
     def stages(self) -> dict[str, QAPretrainingConfig | PPOConfig | ActorCriticConfig]:
-        """All stages by their names, in order; one without updates is left out of the run."""
-        return {"questions": self.questions, "ppo": self.ppo, "actor_critic": self.actor_critic}
+        """All stages by name, in order."""
+        return {"qa_pretraining": self.qa_pretraining, "ppo": self.ppo, "actor_critic": self.actor_critic}
 
     def catalog(self) -> Catalog:
-        """The icons: all, or those of some classes, evenly taken."""
+        """The icons of all classes, or of `num_classes` evenly spaced ones."""
         whole = Catalog.default()
-        if self.classes is None:
+        if self.num_classes is None:
             return whole
-        return whole.only([whole.classes[k * len(whole.classes) // self.classes] for k in range(self.classes)])
+        count = self.num_classes
+        return whole.only([whole.classes[k * len(whole.classes) // count] for k in range(count)])
 
-    def split_for(self, kind: str) -> Split:
-        """What this run's training holds out, put to the test as `kind`."""
+    def split_for(self, tested: str) -> Split:
+        """What training holds out, tested as `tested` (zs1 or zs2) if it holds out both."""
+        return make_split(self.split, self.holdout, self.split_seed, self.catalog(), tested)
+
+    def teacher(self, phase: str = "train", sampling: SamplingConfig | None = None, tested: str = "zs2") -> Teacher:
+        """A teacher of this run's world and split, by default with the natural distribution at full difficulty."""
         catalog = self.catalog()
+        return make_teacher(self.world, self.split_for(tested), phase=phase, catalog=catalog, sampling=sampling)
 
-        def draw(kind: str) -> Split:
-            return Split.draw(kind, self.holdout, self.split_seed, catalog.classes, catalog.pairs)
+    def stage_teacher(self, stage: str) -> Teacher:
+        """The teacher of a training stage."""
+        teacher = self.teacher()
+        return teacher.with_sampling(self.stages[stage].sampling(teacher.types))
 
-        if self.split != "joined":
-            return draw(self.split)
-        return draw("zs1").joined(draw("zs2")) if kind == "zs1" else draw("zs2").joined(draw("zs1"))
-
-    def teacher(self, stage: str) -> Teacher:
-        """The teacher of a stage."""
-        chosen = self.stages[stage]
-        split, catalog = self.split_for(self.split), self.catalog()
-        lessons = replace(self.lessons, balanced=chosen.balanced)
-        if not isinstance(chosen, PPOConfig):
-            lessons = replace(lessons, curriculum=chosen.curriculum)
-        teacher = Teacher(lessons, split, "train", catalog)
-        if isinstance(chosen, ActorCriticConfig):
-            return teacher
-        wanted = chosen.types if isinstance(chosen, PPOConfig) else QUESTIONS
-        types = tuple(name for name in wanted if name in teacher.types)
-        return Teacher(replace(lessons, types=types or None), split, "train", catalog)
+    def spec(self) -> EnvSpec:
+        """The sizes that the world fixes for the model."""
+        return EnvSpec(len(self.teacher().lexicon), len(ACTIONS), 2 * self.world.size - 1)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Self:
-        """From plain data; an unknown key is an error."""
-        made: Self = _of(cls, record, "config")
+        """The config of plain data; an unknown key is an error."""
+        made: Self = _of(cls, record, "training config")
         return made
 
 
@@ -233,7 +261,7 @@ def _of(kind: type[Any], record: dict[str, Any], where: str) -> Any:
     values: dict[str, Any] = {}
     for name, value in record.items():
         if name not in known:
-            raise InputError(f"unknown field {name!r} of a {where}{nearest(name, known)}")
+            raise InputError(f"{where} has no field {name!r}{nearest(name, known)}")
         inner = known[name].default
         if dataclasses.is_dataclass(inner):
             value = _of(type(inner), value, name)
@@ -241,53 +269,72 @@ def _of(kind: type[Any], record: dict[str, Any], where: str) -> Any:
     return kind(**values)
 
 
-def _check(stage: str, settings: dict[str, Any]) -> None:
-    """Numbers that no stage can have."""
+_AT_LEAST_1 = (
+    "batch_size",
+    "warmup_updates",
+    "num_envs",
+    "num_steps",
+    "epochs",
+    "envs_per_minibatch",
+    "replay_size",
+    "target_update_interval",
+    "exploration_steps",
+)
+_ABOVE_0 = ("lr", "planner_lr", "max_grad_norm", "clip_range")
+_FRACTIONS = (
+    "target_accuracy",
+    "reset_prob",
+    "type_balanced_fraction",
+    "gamma",
+    "gae_lambda",
+    "final_exploration",
+)
+
+
+def _check_stage(stage: str, settings: dict[str, Any]) -> None:
+    """Check the numbers of a stage."""
     for name, value in settings.items():
-        if name in ("batch", "warm_up", "envs", "steps", "epochs", "group", "replay", "target_delay"):
-            right, what = value >= 1, "1 or more"
-        elif name in ("rate", "planner_rate", "gradient_clip", "clip", "exploration_steps"):
-            right, what = value > 0, "above 0"
-        elif name in ("target", "renewed", "balanced", "gamma", "trace", "exploration_end"):
-            right, what = 0 <= value <= 1, "from 0 to 1"
+        label = f"{stage}.{name}"
+        if name in _AT_LEAST_1:
+            check_int(label, value, 1)
+        elif name in _FRACTIONS:
+            check_float(label, value, 0, 1)
         else:
-            right, what = value >= 0, "0 or more"
-        if not right:
-            raise InputError(f"{stage}.{name} {value}: it is {what}")
+            check_float(label, value, 0, above=name in _ABOVE_0)
 
 
 _OURS = AgentConfig(
     planner="value_iteration",
     temperature=5.0,
-    detect="words",
+    word_detection="per_word",
     sharpness=2.0,
-    gate=8.0,
-    sweeps=20,
+    gate_bound=8.0,
+    planner_sweeps=20,
     init="he",
-    pixel_zero=240.0,
-    pixel_unit=64.0,
+    pixel_offset=240.0,
+    pixel_scale=64.0,
 )
 PRESETS = {
     "fast": TrainConfig(
         agent=_OURS,
-        questions=QAPretrainingConfig(updates=4000),
-        ppo=PPOConfig(updates=100),
+        qa_pretraining=QAPretrainingConfig(updates=4000),
+        ppo=PPOConfig(iterations=100),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
         word_dropout=0.1,
     ),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
-        agent=replace(_OURS, view=9),
-        lessons=Lessons(size=5, objects=(1, 4), walls=(0, 5)),
-        classes=20,
-        split="joined",
+        agent=_OURS,
+        world=WorldConfig(size=5, objects=(1, 4), walls=(0, 5)),
+        num_classes=20,
+        split=JOINT,
         holdout=20.0,
-        questions=QAPretrainingConfig(updates=1000, curriculum=3000),
-        ppo=PPOConfig(updates=40),
+        qa_pretraining=QAPretrainingConfig(updates=1000, curriculum_episodes=3000),
+        ppo=PPOConfig(iterations=40),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
         word_dropout=0.1,
     ),
 }
-"""`fast` is ours, `paper` the paper's, and `smoke` a small world for a first look."""
+"""`fast` is ours, `paper` the paper's recipe, and `smoke` a small world for a first try."""

@@ -1,10 +1,9 @@
-"""Teaching a word: a few pictures, questions and answers, and one row of the word table that learns from them.
+"""Learning one new word from a few examples: images with a question whose answer is the word.
 
-The row is a detector like every other word's, so what was learned of sentences, places and walking works with the new
-word at once: nothing else is touched.
+Only one row of the word embeddings is learned. It is a detector like every other word's, so everything else that the
+agent knows (sentences, positions, navigation) works with the new word at once.
 """
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,107 +15,89 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import View, build
-from groundling.agent.model import Agent
-from groundling.errors import InputError
-from groundling.learn.trained_agent import TrainedAgent
-from groundling.teacher.lexicon import Lexicon
+from groundling.agent.model import InterpreterModel
+
+STEPS = 200
+LEARNING_RATE = 0.05
+MIN_PROBABILITY = 1e-6
 
 
 class Example(NamedTuple):
-    """Something that a teacher shows and says."""
+    """One example of a word."""
 
     image: NDArray[np.uint8]
     """[H, W, 3]: what the agent sees"""
     question: str
     """Such as `What is in the north?`"""
     answer: str
-    """The word that is taught."""
+    """The word to learn."""
 
 
-def teach(
-    agent: TrainedAgent, word: str, examples: Sequence[Example], steps: int = 200, rate: float = 0.05
-) -> TrainedAgent:
-    """An agent that knows the word, too, from examples whose answer it is; the one given stays as it was.
-
-    The word is one of the agent's lexicon, or a new one. Its row minimises, over the examples, the loss of the answer
-    and of detecting what the question points at; it answers for nothing else that is seen, and stays as near as it can
-    to the rows of the words for objects.
-    """
-    if not examples:
-        raise InputError(f"teach {word!r}: at least one example is needed")
-    for example in examples:
-        if example[2] != word:
-            raise InputError(f"teach {word!r}: an example's answer is {example[2]!r}; it must be the word taught")
-    taught = with_word(agent, word)
-    model = taught.checkpoint.model
-    if not isinstance(model, Agent):
-        raise InputError(f"teach: a model of method {model.config.method!r} has no words that detect; use ours")
-    number = taught.checkpoint.lexicon.index(word)
-    seen = _look(taught, model, examples)
-    others = _known_objects(taught, word, model.words.table.detach())
-    mean, deviation = others.mean(0), others.std(0)
-    # Examples show the thing beside the agent. Its looks alone are learned, or the word would mean a place as well.
-    looks = mean[: model.config.channels].clone().requires_grad_()
-    optimizer = torch.optim.Adam([looks], rate)
-    for _ in range(steps):
-        row = torch.cat([looks, mean[model.config.channels :]])
-        table = model.words.table.detach().clone()
-        table[number] = row
-        answering = F.cross_entropy(seen.features @ table.T, torch.full((len(examples),), number))
-        detected = F.log_softmax(seen.cubes @ row, dim=1)  # phi(h, 1, u) at every place
-        detecting = -(seen.x_loc * detected).sum(1).mean()
-        elsewhere = F.softmax((seen.x_feat[:, None] * seen.cubes) @ table.T, dim=2)[..., number]  # [E, N]
-        meddling = -((1 - seen.x_loc) * (1 - elsewhere).clamp(min=1e-6).log()).sum(1).mean()
-        unusual = (((row - mean) / deviation) ** 2).mean()
-        optimizer.zero_grad()
-        (answering + detecting + meddling + unusual / len(examples)).backward()
-        optimizer.step()
-    with torch.no_grad():
-        model.words.table[number] = row
-    return taught
-
-
-def with_word(agent: TrainedAgent, word: str) -> TrainedAgent:
-    """A copy of an agent, with one more word in its lexicon if it is new there."""
-    checkpoint = agent.checkpoint
-    if word in checkpoint.lexicon:
-        return replace(agent, checkpoint=replace(checkpoint, model=copy.deepcopy(checkpoint.model)))
-    known = Lexicon()
-    words = Lexicon((*checkpoint.lexicon[len(known) :], word)).words  # checks that it can be one
-    old = checkpoint.model
-    model = build(replace(old.config, words=len(words)))
-    weights = {name: tensor.clone() for name, tensor in old.state_dict().items()}
-    table = weights["words.table"]
-    weights["words.table"] = torch.cat([table, table.mean(0, keepdim=True)])
-    model.load_state_dict(weights)
-    return replace(agent, checkpoint=replace(checkpoint, model=model.eval(), lexicon=words))
-
-
-class _Seen(NamedTuple):
-    """What the agent makes of the examples before it knows the word."""
+class _Encoded(NamedTuple):
+    """The examples as the model perceives them before it knows the word."""
 
     cubes: Tensor
     """h [E, N, D]"""
     x_loc: Tensor
-    """[E, N]: where the questions point"""
+    """[E, N]: the cells that the questions refer to"""
     features: Tensor
-    """[E, D]: x_feat o x_loc^T h, what the answer is predicted from"""
+    """[E, D]: x_feat o x_loc^T h, the input of the answer head"""
     x_feat: Tensor
     """[E, D]"""
 
 
+def learn_word(
+    model: InterpreterModel,
+    token: int,
+    known_objects: Sequence[int],
+    images: NDArray[np.uint8],
+    questions: Sequence[Sequence[int]],
+) -> None:
+    """Learn the embedding of `token` in place, from images [E, H, W, 3] and the tokens of their questions.
+
+    The loss has four terms of equal weight: the answer to the questions; the detection of what they refer to; no answer
+    with the word for anything else in the image; and, divided by the number of examples, a Gaussian prior fitted to the
+    embeddings of the objects that the model knows (`known_objects`).
+    """
+    encoded = _encode(model, images, questions)
+    known = model.words.table.detach()[list(known_objects)]
+    mean, deviation = known.mean(0), known.std(0)
+    # Examples show the object next to the agent. Only the visual half of the embedding is learned; otherwise the word
+    # would also mean a position.
+    visual = mean[: model.config.channels].clone().requires_grad_()
+    answers = torch.full((len(images),), token)
+    optimizer = torch.optim.Adam([visual], LEARNING_RATE)
+    for _ in range(STEPS):
+        row = torch.cat([visual, mean[model.config.channels :]])
+        table = model.words.table.detach().clone()
+        table[token] = row
+        answer = F.cross_entropy(encoded.features @ table.T, answers)
+        detection = -(encoded.x_loc * F.log_softmax(encoded.cubes @ row, dim=1)).sum(1).mean()  # phi(h, 1, u)
+        elsewhere = F.softmax((encoded.x_feat[:, None] * encoded.cubes) @ table.T, dim=2)[..., token]  # [E, N]
+        false_answer = -((1 - encoded.x_loc) * (1 - elsewhere).clamp(min=MIN_PROBABILITY).log()).sum(1).mean()
+        prior = (((row - mean) / deviation) ** 2).mean()
+        optimizer.zero_grad()
+        (answer + detection + false_answer + prior / len(images)).backward()
+        optimizer.step()
+    with torch.no_grad():
+        model.words.table[token] = row
+
+
+def with_more_words(model: InterpreterModel, words: int) -> InterpreterModel:
+    """A copy of a model with a larger lexicon; the new embeddings are the mean of the known ones."""
+    larger = build(model.config, replace(model.spec, words=words))
+    assert isinstance(larger, InterpreterModel)
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    table = weights["words.table"]
+    weights["words.table"] = torch.cat([table, table.mean(0, keepdim=True).expand(words - len(table), -1)])
+    larger.load_state_dict(weights)
+    return larger.eval()
+
+
 @torch.no_grad()
-def _look(agent: TrainedAgent, model: Agent, examples: Sequence[Example]) -> _Seen:
-    lexicon = Lexicon(agent.checkpoint.lexicon[len(Lexicon()) :])
-    tokens = model.tokens([lexicon.tokens(example[1]) for example in examples])
-    view = View.of_images(torch.from_numpy(np.stack([np.asarray(example[0]) for example in examples])))
-    cube = model.perceive(view)
-    x_loc, x_feat = model.attend(cube, tokens)
-    return _Seen(cube.project(torch.eye(model.config.depth)), x_loc, x_feat * cube.pool(x_loc), x_feat)
-
-
-def _known_objects(agent: TrainedAgent, word: str, table: Tensor) -> Tensor:
-    """The rows of the words for objects that the agent has learned: not the one taught, nor any other novel one."""
-    novel = {name for group in agent.split.held_out for name in group} if agent.split.kind == "novel" else set()
-    objects = [name for name in agent.config.catalog().classes if name not in novel and name != word]
-    return table[[agent.checkpoint.lexicon.index(name) for name in objects]]
+def _encode(model: InterpreterModel, images: NDArray[np.uint8], questions: Sequence[Sequence[int]]) -> _Encoded:
+    device = next(model.parameters()).device
+    cube = model.perceive(View.of_images(torch.from_numpy(images).to(device)))
+    attention = model.attend(cube, model.tokens(questions))
+    features = attention.x_feat * cube.pool(attention.x_loc)
+    return _Encoded(cube.project(torch.eye(model.config.depth)), attention.x_loc, features, attention.x_feat)

@@ -1,4 +1,4 @@
-"""Returns and losses as pure functions: each opens with a check of its shapes."""
+"""Returns and losses as pure functions; each starts with a check of its shapes."""
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +16,9 @@ def advantages(
 ) -> Tensor:
     """Generalized advantage estimation (Schulman et al., 2016), all arguments and the result [T, B].
 
-    `next_values` are those of the states that the actions led to, also where a episode ended there: only `terminated`
-    zeroes them, because a episode that is cut short still had a future. `ended` (terminated or truncated) stops the
-    trace, because what follows is another episode.
+    `next_values` are the values of the next states, also at the end of an episode: only `terminated` zeroes them,
+    because a truncated episode still had a future. `ended` (terminated or truncated) stops the recursion, because what
+    follows is another episode.
     """
     _same_shape(rewards, values, next_values, terminated, ended)
     deltas = rewards + gamma * next_values * ~terminated - values
@@ -30,11 +30,11 @@ def advantages(
     return result
 
 
-def ppo_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """The clipped surrogate (Schulman et al., 2017) of [B] actions, as a loss."""
+def ppo_loss(log_prob: Tensor, old_log_prob: Tensor, advantage: Tensor, clip_range: float) -> Tensor:
+    """The clipped surrogate loss (Schulman et al., 2017) of [B] actions."""
     _same_shape(log_prob, old_log_prob, advantage)
     ratio = (log_prob - old_log_prob).exp()
-    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - clip_range, 1 + clip_range) * advantage).mean()
 
 
 def actor_critic_loss(
@@ -47,7 +47,7 @@ def actor_critic_loss(
     gamma: float,
 ) -> tuple[Tensor, Tensor]:
     """The paper's one-step actor-critic, summed over [B] steps: its gradient is
-    -(grad log pi(a) + grad v) (r + gamma v^-(next) - v). Also returned: the TD errors [B].
+    -(grad log pi(a) + grad v) (r + gamma v^-(next) - v). Also returns the TD errors [B].
     """
     _same_shape(value, actions, rewards, next_value, terminated)
     error = rewards + gamma * next_value * ~terminated - value
@@ -63,24 +63,24 @@ def entropy(logits: Tensor) -> Tensor:
 
 
 def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
-    """Cross entropy of scores [B, words] with the true answers [B]; -1 is no question and does not count."""
+    """Cross entropy of scores [B, words] with the true answers [B]; -1 (no question) is ignored."""
     if scores.shape[0] != answers.shape[0]:
-        raise ValueError(f"{scores.shape[0]} scores for {answers.shape[0]} answers")
+        raise ValueError(f"scores and answers must have the same length, got {scores.shape[0]} and {answers.shape[0]}")
     asked = answers >= 0
-    # A batch without a question has a loss of zero, not of 0 / 0.
+    # A batch without a question has loss 0, not 0 / 0.
     return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
 
 
-def attention_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
-    """Cross entropy of attention maps [B, N] with the right places [B]; -1 is not known and does not count."""
+def hindsight_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
+    """Cross entropy of attention maps [B, N] with the rewarded positions [B]; -1 (unknown) is ignored."""
     if x_loc.shape[0] != positions.shape[0]:
-        raise ValueError(f"{x_loc.shape[0]} maps for {positions.shape[0]} places")
+        raise ValueError(f"maps and positions must have the same length, got {x_loc.shape[0]} and {positions.shape[0]}")
     known = positions >= 0
-    chance = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
-    return -chance.log().sum() / known.sum().clamp(min=1)
+    probability = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
+    return -probability.log().sum() / known.sum().clamp(min=1)
 
 
 def _same_shape(*tensors: Tensor) -> None:
     shapes = {tuple(tensor.shape) for tensor in tensors}
     if len(shapes) != 1:
-        raise ValueError(f"shapes differ: {sorted(shapes)}")
+        raise ValueError(f"shapes must be equal, got {sorted(shapes)}")

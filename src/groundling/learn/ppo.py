@@ -1,4 +1,4 @@
-"""Navigation by proximal policy optimization (Schulman et al., 2017), with the answers' loss on every frame."""
+"""Navigation by proximal policy optimization (Schulman et al., 2017), with the answer loss on every observation."""
 
 from typing import NamedTuple
 
@@ -9,146 +9,162 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import Model
+from groundling.agent.language import WordDropout
+from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
-from groundling.learn.losses import advantages, answer_loss, attention_loss, entropy, ppo_loss
-from groundling.learn.stage import RunningMeans, Stage, draw_actions
-from groundling.rollout import Frames
-from groundling.world.simulation import MOVES, Bools, Int16s
+from groundling.learn.losses import advantages, answer_loss, entropy, hindsight_loss, ppo_loss
+from groundling.learn.stage import RunningMeans, Stage, adamw
+from groundling.rollout import Frames, sample_actions
+from groundling.world.simulation import MOVES
+from groundling.world.types import Bools, Int16s
+
+
+class Transition(NamedTuple):
+    """One step of all environments, [B]; stacked, those of a rollout, [T, B]."""
+
+    cells: Tensor
+    commands: Tensor
+    questions: Tensor
+    answers: Tensor
+    types: Tensor
+    agent: Tensor
+    """The agent's position on the map before the action."""
+    action: Tensor
+    log_prob: Tensor
+    """Log probability of the action when it was sampled."""
+    reward: Tensor
+    value: Tensor
+    terminated: Tensor
+    ended: Tensor
+    """Terminated or truncated."""
+    bootstrap: Tensor
+    """Value of the next state of a truncated episode, otherwise 0."""
 
 
 class Rollout(NamedTuple):
-    """What was lived through in a round; all [T, B]."""
+    """The data of an iteration; all [T, B]."""
 
     frames: Frames
     actions: Tensor
     log_prob: Tensor
-    """Of the actions, when they were chosen."""
+    """Log probability of the actions when they were sampled."""
     advantage: Tensor
     returns: Tensor
-    hindsight_positions: Tensor
-    """Where in each view the episode was rewarded in the end, see `arrivals`."""
+    hindsight: Tensor
+    """The position in each view where the episode was rewarded in the end, see `hindsight_positions`."""
 
 
 class PPO(Stage):
-    """The second stage of `fast`."""
+    """Second stage of `fast`."""
 
-    name, number = "ppo", 1
+    name, number, log_interval = "ppo", 1, 1
 
-    def __init__(self, model: Model, config: TrainConfig) -> None:
+    def __init__(self, model: Model, config: TrainConfig, log: SentenceLog) -> None:
         self.settings = config.ppo
-        self.max_grad_norm = self.settings.max_grad_norm
-        super().__init__(model, config, self.settings.envs)
+        optimizer = adamw(model, config, self.settings.lr, self.settings.planner_lr)
+        super().__init__(model, config, log, self.settings.num_envs, optimizer, self.settings.max_grad_norm)
 
-    def make_optimizer(self) -> torch.optim.Optimizer:
-        def rate_of(name: str) -> float:
-            quick = name.startswith(("planner.", "terrain.")) or name.endswith("log_sharpness")
-            return self.settings.planner_lr if quick else self.settings.rate
-
-        return self.adam(rate_of)
-
-    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
+    def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         self.scale_lr(1 - self.progress)
-        rollout = self.act(rng, sums)
-        with self.word_dropout(rng):
-            for _ in range(self.settings.epochs):
-                order = torch.from_numpy(rng.permutation(self.settings.envs)).to(self.device)
-                for envs in order.split(self.settings.group):
-                    self.learn_from(rollout, envs, sums)
+        rollout = self.collect(rng, metrics)
+        word_dropout = self.word_dropout(rng)
+        for _ in range(self.settings.epochs):
+            order = torch.from_numpy(rng.permutation(self.settings.num_envs)).to(self.device)
+            for envs in order.split(self.settings.envs_per_minibatch):
+                self.learn_from(rollout, envs, metrics, word_dropout)
 
     @torch.no_grad()
-    def act(self, rng: np.random.Generator, sums: RunningMeans) -> Rollout:
-        """Live through a round of steps in all worlds by the policy as it is."""
-        frames, actions, log_probs, rewards, values, terminated, ended = [], [], [], [], [], [], []
-        agents = []
-        bootstrap = []  # the value of what a truncated episode would have gone on from
-        for _ in range(self.settings.steps):
-            now = self.observe()
-            agents.append(self.envs.episode.state.agent)
-            output = self.model(now.view(self.pictures), now.commands)
-            chosen = draw_actions(output.action_logits, rng)
-            outcome, over, after = self.envs.step(chosen)
-            sums.add_sessions(over)
-            action = torch.from_numpy(chosen).to(self.device)
-            truncated = torch.from_numpy(outcome.truncated).to(self.device)
-            ahead = torch.zeros_like(output.value)
-            if truncated.any():
-                final = after.to(self.device).select(truncated)
-                ahead[truncated] = self.model(final.view(self.pictures), final.commands).value
-            frames.append(now)
-            actions.append(action)
-            log_probs.append(_log_prob(output.action_logits, action))
-            rewards.append(torch.from_numpy(outcome.reward).float().to(self.device))
-            values.append(output.value)
-            terminated.append(torch.from_numpy(outcome.terminated).to(self.device))
-            ended.append(terminated[-1] | truncated)
-            bootstrap.append(ahead)
-        now = Frames.of(self.envs.episode).to(self.device)
-        values.append(self.model(now.view(self.pictures), now.commands).value)
-
-        value, over_here = torch.stack(values), torch.stack(ended)
-        next_value = torch.where(over_here, torch.stack(bootstrap), value[1:])
+    def collect(self, rng: np.random.Generator, metrics: RunningMeans) -> Rollout:
+        """Act in all environments with the current policy; compute advantages and returns."""
+        transitions = [self.act(rng, metrics) for _ in range(self.settings.num_steps)]
+        steps = Transition(*map(torch.stack, zip(*transitions, strict=True)))
+        last = Frames.of(self.envs.episode).to(self.device)
+        last_value = self.model(last.view(self.pictures), last.commands).value
+        next_value = torch.where(steps.ended, steps.bootstrap, torch.cat([steps.value[1:], last_value[None]]))
         advantage = advantages(
-            torch.stack(rewards),
-            value[:-1],
+            steps.reward,
+            steps.value,
             next_value,
-            torch.stack(terminated),
-            over_here,
+            steps.terminated,
+            steps.ended,
             self.settings.gamma,
             self.settings.gae_lambda,
         )
-        sums.add("frames", advantage.numel())
-        sums.add("steps", advantage.numel())
+        metrics.add("frames", advantage.numel())
+        metrics.add("env_steps", advantage.numel())
+        agents, actions, reached, ended = (
+            part.cpu().numpy() for part in (steps.agent, steps.action, steps.terminated, steps.ended)
+        )
+        positions = hindsight_positions(agents, actions, reached, ended, self.envs.teacher.world.size)
         return Rollout(
-            Frames(*map(torch.stack, zip(*frames, strict=True))),
-            torch.stack(actions),
-            torch.stack(log_probs),
+            Frames(*steps[: len(Frames._fields)]),
+            steps.action,
+            steps.log_prob,
             (advantage - advantage.mean()) / (advantage.std() + 1e-8),
-            advantage + value[:-1],
-            torch.from_numpy(
-                hindsight_positions(
-                    np.stack(agents),
-                    torch.stack(actions).cpu().numpy(),
-                    torch.stack(terminated).cpu().numpy(),
-                    over_here.cpu().numpy(),
-                    self.envs.episode.state.size,
-                )
-            ).to(self.device),
+            advantage + steps.value,
+            torch.from_numpy(positions).to(self.device),
         )
 
-    def learn_from(self, rollout: Rollout, envs: Tensor, sums: RunningMeans) -> None:
-        """One minibatch: some worlds, with all their steps."""
+    def act(self, rng: np.random.Generator, metrics: RunningMeans) -> Transition:
+        """Sample and take one action in every environment."""
+        frames, agent = self.observe(), torch.from_numpy(self.envs.episode.state.agent)
+        output = self.model(frames.view(self.pictures), frames.commands)
+        chosen = sample_actions(output.action_logits, rng)
+        outcome, finished, after = self.envs.step(chosen)
+        metrics.add_episodes(finished)
+        action = torch.from_numpy(chosen).to(self.device)
+        terminated = torch.from_numpy(outcome.terminated).to(self.device)
+        truncated = torch.from_numpy(outcome.truncated).to(self.device)
+        bootstrap = torch.zeros_like(output.value)
+        if truncated.any():
+            final = after.to(self.device).select(truncated)
+            bootstrap[truncated] = self.model(final.view(self.pictures), final.commands).value
+        return Transition(
+            *frames,
+            agent=agent,
+            action=action,
+            log_prob=_log_prob(output.action_logits, action),
+            reward=torch.from_numpy(outcome.reward).float().to(self.device),
+            value=output.value,
+            terminated=terminated,
+            ended=terminated | truncated,
+            bootstrap=bootstrap,
+        )
+
+    def learn_from(
+        self, rollout: Rollout, envs: Tensor, metrics: RunningMeans, word_dropout: WordDropout | None = None
+    ) -> None:
+        """Make one update with a minibatch: some environments, with all their steps."""
 
         def flat(part: Tensor) -> Tensor:
             return part[:, envs].flatten(0, 1)
 
         settings = self.settings
         frames = Frames(*map(flat, rollout.frames))
-        output = self.model(frames.view(self.pictures), frames.commands, frames.questions)
+        output = self.model(frames.view(self.pictures), frames.commands, frames.questions, word_dropout)
         log_prob = _log_prob(output.action_logits, flat(rollout.actions))
         losses = {
-            "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip),
-            "value_loss": settings.value * F.mse_loss(output.value, flat(rollout.returns)),
-            "entropy_loss": -settings.entropy * (1 - self.progress) * entropy(output.action_logits),
+            "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip_range),
+            "value_loss": settings.value_coef * F.mse_loss(output.value, flat(rollout.returns)),
+            "entropy_loss": -settings.entropy_coef * (1 - self.progress) * entropy(output.action_logits),
         }
         if output.answer_scores is not None:
-            losses["answer_loss"] = settings.answers * answer_loss(output.answer_scores, frames.answers)
-            sums.add_answers(frames, output.answer_scores)
+            losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
+            metrics.add_answers(frames, output.answer_scores)
         if output.x_loc is not None:
-            losses["attention_loss"] = settings.hindsight * attention_loss(
-                output.x_loc, flat(rollout.hindsight_positions)
-            )
-        sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
+            losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, flat(rollout.hindsight))
+        metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
-            sums.add(name, loss.item())
+            metrics.add(name, loss.item())
 
 
 def hindsight_positions(
     agents: Int16s, actions: NDArray[np.int64], reached: Bools, ended: Bools, size: int
 ) -> NDArray[np.int64]:
-    """[T, B]: the place in the agent's view where its episode came to be rewarded, -1 if it was not, or not yet.
+    """[T, B]: the position in the agent's view where its episode was rewarded, -1 if it was not, or not yet.
 
-    It takes nothing that the agent does not live through: its way, and that the last step of it was rewarded. All
-    arguments are [T, B]; `agents` are its places on the map before its actions.
+    Computed only from what the agent experiences: its path, and that its last step was rewarded. All arguments are
+    [T, B]; `agents` are its positions on the map before its actions.
     """
     positions = np.full(agents.shape, -1)
     known = np.zeros(agents.shape[1], np.bool_)
@@ -157,7 +173,7 @@ def hindsight_positions(
         at = np.stack(np.divmod(agents[t], size), 1)
         known = np.where(ended[t], reached[t], known)
         goal[reached[t]] = (at + MOVES[actions[t]])[reached[t]]
-        row, column = (goal - at + size - 1).T  # the agent is in the center of a view of 2 size - 1 places a side
+        row, column = (goal - at + size - 1).T  # the agent is in the center of a view of side 2 size - 1
         positions[t, known] = (row * (2 * size - 1) + column)[known]
     return positions
 

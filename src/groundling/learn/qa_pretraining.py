@@ -1,80 +1,61 @@
-"""Questions alone, on the frames of a random walk: the words come to mean something before anything is commanded."""
-
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+"""Question answering on the observations of a random walk: words are grounded before any command is given."""
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from groundling.agent import Model
-from groundling.agent.grounding import Program
-from groundling.agent.language import Interpreter
+from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import answer_loss
-from groundling.learn.stage import RunningMeans, Stage
+from groundling.learn.stage import RunningMeans, Stage, adamw
+from groundling.world.simulation import ACTIONS
 
-_MEMORY = 0.99
-"""How much of the latest accuracy is kept from one update to the next."""
+RECENT_DECAY = 0.99
+"""Weight of earlier updates in the recent accuracy that ends the stage: a window of about 100 updates."""
 
 
 class QAPretraining(Stage):
-    """The first stage of `fast`."""
+    """First stage of `fast`."""
 
-    name, number = "questions", 0
+    name, number, log_interval = "qa_pretraining", 0, 25
 
-    def __init__(self, model: Model, config: TrainConfig) -> None:
-        self.settings = config.questions
-        self.max_grad_norm = self.settings.max_grad_norm
-        super().__init__(model, config, self.settings.batch)
+    def __init__(self, model: Model, config: TrainConfig, log: SentenceLog) -> None:
+        self.settings = config.qa_pretraining
+        optimizer = adamw(model, config, self.settings.lr)
+        super().__init__(model, config, log, self.settings.batch_size, optimizer, self.settings.max_grad_norm)
         self.recent = torch.zeros(2)
-        """Questions answered right, and all: of the latest updates."""
-
-    def make_optimizer(self) -> torch.optim.Optimizer:
-        return self.adam(lambda _: self.settings.rate)
+        """Decayed numbers of right answers and of questions."""
 
     @property
     def finished(self) -> bool:
-        right, asked = self.recent.tolist()
-        learnt = self.envs.episode.index.min() >= self.settings.curriculum and right >= self.settings.target * asked
-        return bool(learnt) or super().finished
+        correct, asked = self.recent.tolist()
+        full_difficulty = self.envs.episode.index.min() >= self.settings.curriculum_episodes
+        return bool(full_difficulty and correct >= self.settings.target_accuracy * asked) or super().finished
 
-    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
+    def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         settings = self.settings
         self.scale_lr(min(1, (self.updates + 1) / settings.warmup_updates))
         frames = self.observe()
         frames = frames.select(frames.answers >= 0)
-        with self.word_dropout(rng), _gates(self.model) as gates:
-            scores = self.model.answer(self.model.perceive(frames.view(self.pictures)), frames.questions)
-        losses = {"answer_loss": answer_loss(scores, frames.answers)}
-        if gates:
-            losses["effort_loss"] = settings.gate_coef * torch.cat(gates).mean()
-        sums.add("gradient", self.descend(torch.stack([*losses.values()]).sum()))
+        seen = self.model.perceive(frames.view(self.pictures))
+        answer = self.model.answer(seen, frames.questions, self.word_dropout(rng))
+        losses = {"answer_loss": answer_loss(answer.scores, frames.answers)}
+        if answer.gates is not None:
+            losses["gate_loss"] = settings.gate_coef * answer.gates.mean()
+        metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
-            sums.add(name, loss.item())
-        sums.add("frames", len(frames.answers))
-        sums.add_answers(frames, scores)
-        self.recent = _MEMORY * self.recent + torch.tensor([sums.total["accuracy"], sums.count["accuracy"]])
-        self.envs.step(rng.integers(0, 4, settings.batch), rng.random(settings.batch) < settings.reset_prob)
+            metrics.add(name, loss.item())
+        metrics.add("frames", len(frames.answers))
+        metrics.add_answers(frames, answer.scores)
+        counts = torch.tensor([metrics.total["qa_accuracy"], metrics.count["qa_accuracy"]])
+        self.recent = RECENT_DECAY * self.recent + counts
+        actions = rng.integers(0, len(ACTIONS), settings.batch_size)
+        self.envs.step(actions, rng.random(settings.batch_size) < settings.reset_prob)
 
     def tensors(self) -> dict[str, Tensor]:
-        return {**super().tensors(), "lately": self.recent}
+        return {**super().tensors(), "recent": self.recent}
 
     def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
         super().restore(tensors, updates)
-        self.recent = tensors["lately"].clone()
-
-
-@contextmanager
-def _gates(model: Model) -> Iterator[list[Tensor]]:
-    """The gates of all sentences that a model reads meanwhile; none, if it has no interpreter."""
-    read: list[Tensor] = []
-
-    def note(_: nn.Module, __: object, program: Program) -> None:
-        read.append(program.gates)
-
-    with ExitStack() as hooks:
-        for part in model.modules():
-            if isinstance(part, Interpreter):
-                hooks.enter_context(part.register_forward_hook(note))
-        yield read
+        self.recent = tensors["recent"].clone()

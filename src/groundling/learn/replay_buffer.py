@@ -1,4 +1,4 @@
-"""Replay with rank-based priorities (Schaul et al., 2016): the latest steps, the surprising ones drawn more often."""
+"""A replay buffer with rank-based priorities (Schaul et al., 2016): steps with large TD errors are sampled more often."""
 
 import numpy as np
 import torch
@@ -6,24 +6,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 
-class Replay:
-    """A ring of the latest steps, each a row of named tensors, and how surprising each was when last seen."""
+class ReplayBuffer:
+    """A ring buffer of the latest steps, each a row of named tensors, with the TD error when it was last sampled."""
 
-    def __init__(self, size: int, priority: float) -> None:
+    def __init__(self, size: int, priority_exponent: float) -> None:
         self.size = size
         self.rows: dict[str, Tensor] = {}
         self.error = np.zeros(size)
-        """|TD error| of each step; a new one counts as the most surprising."""
+        """|TD error| of each step; infinite for a new one, so that it is ranked first."""
         self.written = 0
-        """Steps ever stored."""
-        chance = np.arange(1, size + 1) ** -priority
-        self.cumulative = chance.cumsum()
+        """Number of steps stored so far."""
+        weight = np.arange(1, size + 1) ** -priority_exponent
+        self.cumulative = weight.cumsum()
 
     def __len__(self) -> int:
         return min(self.written, self.size)
 
     def store(self, rows: dict[str, Tensor]) -> None:
-        """Keep new steps [B, ...], in the place of the oldest."""
+        """Store steps [B, ...] in place of the oldest ones."""
         count = len(next(iter(rows.values())))
         where = (self.written + np.arange(count)) % self.size
         for name, values in rows.items():
@@ -33,14 +33,14 @@ class Replay:
         self.error[where] = np.inf
         self.written += count
 
-    def draw(self, count: int, chance: np.random.Generator) -> NDArray[np.int64]:
-        """Where `count` steps are: rank r (1 = the largest error) with a chance in proportion to r ** -priority.
+    def sample(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The indices of `count` steps: rank r (1 = largest error) with probability proportional to r ** -exponent.
 
-        One rank is drawn from each of `count` stretches of equal chance, as the paper of the method does.
+        Stratified: one rank is sampled from each of `count` segments of equal probability, as in Schaul et al. (2016).
         """
         by_rank = np.argsort(-self.error[: len(self)], kind="stable")
         total = self.cumulative[len(self) - 1]
-        points = (np.arange(count) + chance.random(count)) / count * total
+        points = (np.arange(count) + rng.random(count)) / count * total
         ranks = np.searchsorted(self.cumulative[: len(self)], points)
         return np.asarray(by_rank[np.minimum(ranks, len(self) - 1)])
 

@@ -1,182 +1,160 @@
-"""What the ways to learn have in common: a model, an optimizer, worlds to live in, and one update after another."""
+"""What the training algorithms have in common: a model, an optimizer, environments, and one update after another."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from groundling import seeds
 from groundling.agent import Model
-from groundling.agent.language import Interpreter
+from groundling.agent.language import WordDropout
 from groundling.errors import TrainingError
+from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
 from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
 from groundling.teacher.grammar import TYPES
 
 
 class RunningMeans:
-    """Means in the making: what happened in some updates, by name."""
+    """Running sums and counts of named metrics."""
 
     def __init__(self, pairs: Mapping[str, Sequence[float]] | None = None) -> None:
-        """`pairs`: totals and counts to go on from."""
+        """`pairs`: sums and counts to continue from."""
         self.total: dict[str, float] = defaultdict(float)
         self.count: dict[str, float] = defaultdict(float)
         for name, (total, count) in (pairs or {}).items():
             self.add(name, total, count)
 
     def pairs(self) -> dict[str, tuple[float, float]]:
+        """Sums and counts by name."""
         return {name: (total, self.count[name]) for name, total in self.total.items()}
 
     def add(self, name: str, total: float, count: float = 1) -> None:
+        """Add a sum over `count` values."""
         self.total[name] += total
         self.count[name] += count
 
     def add_answers(self, frames: Frames, scores: Tensor) -> None:
-        """How many questions were answered right, of all and of each type."""
+        """Add the QA accuracy, overall and per question type."""
         asked = frames.answers >= 0
-        right = (scores.argmax(1) == frames.answers)[asked].cpu()
-        self.add("accuracy", float(right.sum()), len(right))
+        correct = (scores.argmax(1) == frames.answers)[asked].cpu()
+        self.add("qa_accuracy", float(correct.sum()), len(correct))
         types = frames.types[asked].cpu()
         for type_ in types.unique().tolist():
-            of_type = right[types == type_]
-            self.add(f"accuracy/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+            of_type = correct[types == type_]
+            self.add(f"qa_accuracy/{TYPES[type_]}", float(of_type.sum()), len(of_type))
 
-    def add_sessions(self, ended: FinishedEpisodes) -> None:
-        """What came of episodes, all and of each type."""
-        self.add("reward", float(ended.reward.sum()), len(ended.reward))
-        self.add("session_steps", float(ended.steps.sum()), len(ended.steps))
-        self.add("success", float(ended.success.sum()), len(ended.success))
-        for type_ in np.unique(ended.type):
-            of_type = ended.success[ended.type == type_]
-            self.add(f"success/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+    def add_episodes(self, finished: FinishedEpisodes) -> None:
+        """Add reward, length and success rate of finished episodes, overall and per command type."""
+        self.add("reward", float(finished.reward.sum()), len(finished.reward))
+        self.add("episode_length", float(finished.steps.sum()), len(finished.steps))
+        self.add("success_rate", float(finished.success.sum()), len(finished.success))
+        for type_ in np.unique(finished.type):
+            of_type = finished.success[finished.type == type_]
+            self.add(f"success_rate/{TYPES[type_]}", float(of_type.sum()), len(of_type))
 
-    def merge(self, other: "Sums") -> None:
+    def merge(self, other: "RunningMeans") -> None:
+        """Add the sums and counts of another."""
         for name, total in other.total.items():
             self.add(name, total, other.count[name])
 
     def means(self) -> dict[str, float]:
+        """The means by name."""
         return {name: total / self.count[name] for name, total in sorted(self.total.items()) if self.count[name]}
 
 
 class Stage(ABC):
-    """A way to learn, for so many updates. All chance in update k comes from (seed, stage, k), and is never stored."""
+    """A training algorithm. All randomness of update k is a function of (seed, stage, k), so no generator is saved."""
 
     name: str
     number: int
-    """Of the stage among all: keeps its random numbers and episodes apart from theirs."""
-    max_grad_norm: float | None = None
+    """Index of the stage; separates its random numbers and episodes from those of other stages."""
+    log_interval: int
+    """Updates per line of the metrics."""
 
-    def __init__(self, model: Model, config: TrainConfig, envs: int) -> None:
-        self.model, self.config = model, config
+    def __init__(
+        self,
+        model: Model,
+        config: TrainConfig,
+        log: SentenceLog,
+        num_envs: int,
+        optimizer: torch.optim.Optimizer,
+        max_grad_norm: float = float("inf"),
+    ) -> None:
+        self.model, self.config, self.log, self.optimizer = model, config, log, optimizer
+        self.max_grad_norm = max_grad_norm
         self.device = next(model.parameters()).device
         self.updates = 0
-        """How many were made."""
-        self.optimizer = self.make_optimizer()
+        """Number of updates so far."""
         self.base_lrs = [group["lr"] for group in self.optimizer.param_groups]
-        self.envs = RolloutEnv(config.teacher(self.name), config.seed * 8 + self.number, envs)
+        self.envs = RolloutEnv(config.stage_teacher(self.name), seeds.training(config.seed, self.number), num_envs)
         self.pictures = self.envs.pictures.to(self.device)
 
     @abstractmethod
-    def make_optimizer(self) -> torch.optim.Optimizer: ...
-
-    @abstractmethod
-    def learn(self, rng: np.random.Generator, sums: RunningMeans) -> None:
+    def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         """Make one update."""
 
     @property
     def progress(self) -> float:
-        """How much of the stage is done, from 0 to 1."""
-        return self.updates / self.config.stages[self.name].updates
+        """Completed fraction of the stage."""
+        return self.updates / self.config.stages[self.name].length
 
     @property
     def finished(self) -> bool:
-        return self.updates >= self.config.stages[self.name].updates
+        return self.updates >= self.config.stages[self.name].length
 
     def update(self) -> RunningMeans:
-        """Make one update, and tell what happened."""
+        """Make one update; return its metrics."""
         key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
-        sums = RunningMeans()
-        self.learn(np.random.Generator(np.random.Philox(key=key)), sums)
+        metrics = RunningMeans()
+        self.learn(np.random.Generator(np.random.Philox(key=key)), metrics)
         self.updates += 1
-        return sums
-
-    def adam(self, rate_of: Callable[[str], float]) -> torch.optim.Optimizer:
-        """Adam, with a learning rate for each parameter by its name, and decay where the config has one."""
-        decays = {
-            "words.table": self.config.word_weight_decay,
-            "interpreter.rnn.weight_in": self.config.reader_weight_decay,
-        }
-        groups: dict[tuple[float, float], list[Tensor]] = {}
-        for name, parameter in self.model.named_parameters():
-            groups.setdefault((rate_of(name), decays.get(name, 0.0)), []).append(parameter)
-        return torch.optim.AdamW(
-            [{"params": group, "lr": rate, "weight_decay": decay} for (rate, decay), group in groups.items()]
-        )
+        return metrics
 
     def observe(self) -> Frames:
-        return self.envs.observe().to(self.device)
+        """The current observations, whose sentences are logged as seen in training."""
+        self.log.add(self.envs.episode)
+        return Frames.of(self.envs.episode).to(self.device)
 
-    @contextmanager
-    def word_dropout(self, rng: np.random.Generator) -> Iterator[None]:
-        """Meanwhile the interpreter, if there is one, takes some words for words that there are not.
-
-        An invented word is a random vector of the table's mean and deviation, so that none that is held out is ever
-        read. What is seen is not touched: the agent that takes `fox` for something else still looks for foxes.
-        """
-        share = self.config.word_dropout
-
-        def mishear(_: nn.Module, heard: tuple[Tensor, Tensor, int]) -> tuple[Tensor, Tensor, int]:
-            table, tokens, pad = heard
-            missed = torch.from_numpy(rng.random(tokens.shape) < share).to(tokens.device) & (tokens != pad)
-            count, known = int(missed.sum()), table[:pad].detach()
-            noise = torch.from_numpy(rng.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
-            invented = known.mean(0) + known.std(0) * noise
-            numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
-            return torch.cat([table, invented]), tokens.masked_scatter(missed, numbers), pad
-
-        with ExitStack() as hooks:
-            for part in self.model.modules() if share else ():
-                if isinstance(part, Interpreter):
-                    hooks.enter_context(part.rnn.register_forward_pre_hook(mishear))
-            yield
+    def word_dropout(self, rng: np.random.Generator) -> WordDropout | None:
+        """The word dropout of the config, if there is one and the model supports it."""
+        probability = self.config.word_dropout
+        return WordDropout(probability, rng) if probability and self.model.supports_word_dropout else None
 
     def descend(self, loss: Tensor) -> float:
-        """Follow the gradient of a loss; its norm is returned."""
+        """Make a gradient step; return the gradient norm before clipping."""
         self.optimizer.zero_grad()
         loss.backward()
-        bound = float("inf") if self.max_grad_norm is None else self.max_grad_norm
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), bound))
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm))
         if not np.isfinite(norm) or not np.isfinite(loss.item()):
             raise TrainingError(
-                f"stage {self.name}, update {self.updates}: the loss is {loss.item():g} and the norm of its gradient "
-                f"{norm:g}; a smaller learning rate may help"
+                f"stage {self.name}, update {self.updates}: loss and gradient norm must be finite, got {loss.item():g} "
+                f"and {norm:g}; try a smaller learning rate"
             )
         self.optimizer.step()
         return norm
 
     def scale_lr(self, scale: float) -> None:
-        """Set the learning rates to a part of what they are by the config."""
-        for group, rate in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = scale * rate
+        """Set the learning rates to a fraction of those of the config."""
+        for group, lr in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
+            group["lr"] = scale * lr
 
     def tensors(self) -> dict[str, Tensor]:
-        """All that is needed to go on from here, but for the model."""
-        result = {f"worlds.{name}": torch.from_numpy(array) for name, array in self.envs.arrays().items()}
+        """Everything needed to resume, except the model and the sentence log."""
+        result = {f"envs.{name}": torch.from_numpy(array) for name, array in self.envs.arrays().items()}
         for name, parameter in self.model.named_parameters():
             for key, value in self.optimizer.state[parameter].items():
                 result[f"optimizer.{key}.{name}"] = value
         return result
 
     def restore(self, tensors: dict[str, Tensor], updates: int) -> None:
-        """Go on from `tensors`, with the model as it was then."""
+        """Resume from `tensors`, with the model as it was then."""
         self.updates = updates
         self.envs.restore(
-            {name.removeprefix("worlds."): t.numpy() for name, t in tensors.items() if name.startswith("worlds.")}
+            {name.removeprefix("envs."): t.numpy() for name, t in tensors.items() if name.startswith("envs.")}
         )
         parameters = dict(self.model.named_parameters())
         for name, tensor in tensors.items():
@@ -186,9 +164,19 @@ class Stage(ABC):
                 self.optimizer.state[parameters[owner]][key] = tensor.clone()
 
 
-def draw_actions(logits: Tensor, rng: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
-    """[B]: actions from the softmax of [B, actions], or any with the chance `random`: lambda / 4 + (1 - lambda) pi."""
-    probability = F.softmax(logits.double(), dim=1).cpu().numpy()
-    mixed = random / probability.shape[1] + (1 - random) * probability
-    drawn = (mixed.cumsum(1) < rng.random((len(mixed), 1))).sum(1)
-    return np.asarray(np.minimum(drawn, probability.shape[1] - 1))
+def adamw(model: Model, config: TrainConfig, lr: float, planner_lr: float | None = None) -> torch.optim.Optimizer:
+    """AdamW with the learning rates and weight decays of the model's parameter groups."""
+    decays = {"word_embeddings": config.word_weight_decay, "reader_input": config.reader_weight_decay}
+    groups = model.parameter_groups()
+    grouped = {id(parameter) for group in groups.values() for parameter in group}
+    groups["default"] = [parameter for parameter in model.parameters() if id(parameter) not in grouped]
+    return torch.optim.AdamW(
+        [
+            {
+                "params": parameters,
+                "lr": planner_lr if name == "planner" and planner_lr is not None else lr,
+                "weight_decay": decays.get(name, 0.0),
+            }
+            for name, parameters in groups.items()
+        ]
+    )

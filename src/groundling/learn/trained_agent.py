@@ -1,73 +1,234 @@
-"""Trained agents by name: weights that come with the package, a file, or the folder of a run."""
+"""The agent as people use it: `agent = groundling.load("normal")`.
 
+agent.act(observation)                    # an action for a Gymnasium observation, single or batched
+agent.answer(image, "What is in the north?")
+agent.explain(image, "Go to the apple.")  # attention, maps, gates, action probabilities, answer scores
+agent.teach("durian", examples)           # a new agent that knows one more word
+agent.save("mine.safetensors")
+"""
+
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
+from typing import Any, overload
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
-from groundling.agent.checkpoint import Checkpoint, load
-from groundling.agent.model import Model
+from groundling.agent import Model, View
+from groundling.agent.checkpoint import Checkpoint, load, save
+from groundling.agent.model import InterpreterModel
 from groundling.errors import InputError, nearest
 from groundling.learn.config import TrainConfig
-from groundling.teacher.splits import Split
-from groundling.teacher.teacher import Teacher
+from groundling.learn.few_shot import Example, learn_word, with_more_words
+from groundling.rollout import sample_actions
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.splits import JOINT, Split
+from groundling.teacher.teacher import Teacher, make_teacher
+from groundling.world.catalog import CELL_PIXELS
 
 WEIGHTS = Path(str(resources.files("groundling"))) / "weights"
+Explanation = dict[str, NDArray[np.float32]]
+"""The named arrays of `Model.explain`."""
 
 
 @dataclass(frozen=True)
 class TrainedAgent:
-    """A checkpoint of a training run, with what the run says of it."""
+    """A trained model with its lexicon and the config of its training."""
 
     checkpoint: Checkpoint
     config: TrainConfig
 
     @property
     def model(self) -> Model:
+        """The PyTorch module."""
         return self.checkpoint.model
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the lexicon; word k is token k."""
+        return self.checkpoint.words
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words and their tokens."""
+        return Lexicon.of_words(self.words)
 
     @cached_property
     def split(self) -> Split:
         """What training held out."""
         return Split.of(self.checkpoint.split)
 
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self.model.parameters()).device
+
+    @torch.no_grad()
+    def act(self, observation: dict[str, Any], greedy: bool = True, rng: np.random.Generator | None = None) -> Any:
+        """The action for an observation of `groundling/Nav-v0` or `groundling/NavQA-v0`, single or batched.
+
+        For Nav-v0: the move, an int or an array [B]. For NavQA-v0 (the observation has a question): the move and the
+        token of the answer, an array [2] or [B, 2]. With `greedy=False` moves are sampled from the policy by `rng`.
+        """
+        view, single = self._view(observation)
+        commands = self._token_tensor(observation["command"], single)
+        questions = self._token_tensor(observation["question"], single) if "question" in observation else None
+        output = self.model(view, commands, questions)
+        logits = output.action_logits
+        if greedy:
+            actions = logits.argmax(1).cpu().numpy()
+        else:
+            actions = sample_actions(logits, rng or np.random.default_rng())
+        if questions is not None:
+            if output.answer_scores is None:
+                answers = np.full(len(actions), self.lexicon.pad)
+            else:
+                answers = output.answer_scores.argmax(1).cpu().numpy()
+            actions = np.stack([actions, answers], 1)
+        if not single:
+            return actions
+        return int(actions[0]) if questions is None else actions[0]
+
+    @overload
+    def answer(self, image: ArrayLike | Tensor, question: str) -> str: ...
+    @overload
+    def answer(self, image: ArrayLike | Tensor, question: list[str]) -> list[str]: ...
+    @overload
+    def answer(self, image: ArrayLike | Tensor, question: Any) -> str | list[str]: ...
+    @torch.no_grad()
+    def answer(self, image: ArrayLike | Tensor, question: Any) -> str | list[str]:
+        """The answer to a question about an image [H, W, 3], as a word; or a list for images [B, H, W, 3].
+
+        A question is text or a sequence of tokens; a batch has one for each image.
+        """
+        if not self.model.has_answer_head:
+            raise InputError(f"agent must have an answer head to answer, got method {self.model.config.method!r}")
+        images, single = self._images(image)
+        questions = self._sentences(question, len(images), single)
+        view = View.of_images(torch.from_numpy(images).to(self.device))
+        scores = self.model.answer(self.model.perceive(view), self.model.tokens(questions)).scores
+        answers = [self.words[k] for k in scores.argmax(1).tolist()]
+        return answers[0] if single else answers
+
+    @overload
+    def explain(self, image: ArrayLike | Tensor, sentence: str) -> Explanation: ...
+    @overload
+    def explain(self, image: ArrayLike | Tensor, sentence: list[str]) -> list[Explanation]: ...
+    @overload
+    def explain(self, image: ArrayLike | Tensor, sentence: Any) -> Explanation | list[Explanation]: ...
+    def explain(self, image: ArrayLike | Tensor, sentence: Any) -> Explanation | list[Explanation]:
+        """The intermediate values for an image [H, W, 3] and a sentence, or a list of them for images [B, H, W, 3].
+
+        A sentence is text or a sequence of tokens; a batch has one for each image.
+        """
+        images, single = self._images(image)
+        explained = self.model.explain_batch(list(images), self._sentences(sentence, len(images), single))
+        return explained[0] if single else explained
+
+    def teach(self, word: str, examples: Sequence[Example | tuple[Any, str, str]]) -> "TrainedAgent":
+        """A new agent that knows `word`, learned from examples (image, question, answer); this one is unchanged.
+
+        The word is one of the agent's lexicon or a new one, and the answer of every example.
+        """
+        if not examples:
+            raise InputError(f"examples of {word!r} must be at least one, got none")
+        for _, _, answer in examples:
+            if answer != word:
+                raise InputError(f"answer of every example must be the word {word!r}, got {answer!r}")
+        model = self.model
+        if not isinstance(model, InterpreterModel):
+            raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
+        words = self.words if word in self.words else Lexicon.of_words((*self.words, word)).words
+        model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
+        taught = replace(self, checkpoint=replace(self.checkpoint, model=model, words=words))
+        novel = set(self.split.held_out_words) if self.split.kind == "novel" else set()
+        known = [name for name in self.config.catalog().classes if name not in novel and name != word]
+        images = np.stack([self._images(image)[0][0] for image, _, _ in examples])
+        questions = [taught.lexicon.encode(question) for _, question, _ in examples]
+        learn_word(model, words.index(word), [words.index(name) for name in known], images, questions)
+        return taught
+
+    def save(self, path: str | Path, half: bool = False) -> None:
+        """Write the agent to a file that `groundling.load` reads; `half` stores it in half precision."""
+        save(path, self.checkpoint, half)
+
     def held_out(self, split: Split) -> bool:
-        """Whether training held out all that a split tests."""
+        """Whether training held out everything that a split tests."""
         return set(split.held_out) <= set(self.split.held_out)
 
-    def teacher(self, kind: str | None = None, holdout: float | None = None, phase: str | None = None) -> Teacher:
-        """One who gives the episodes of this agent's world, by default to test what its training held out."""
+    def teacher(self, kind: str | None = None, holdout: float | None = None, phase: str = "test") -> Teacher:
+        """A teacher of this agent's world, by default for the test sentences of its training split.
+
+        Sampling is the natural distribution at full difficulty, whatever training used.
+        """
         config = self.config
-        same = kind in (None, self.config.split) and holdout in (None, config.holdout)
-        if same or (config.split == "joined" and kind in ("zs1", "zs2")):
-            split = config.split_for(kind or config.split)
-        elif kind == "normal" or kind is None:
-            split = replace(config, split="normal").split_for("normal")
-        else:
-            split = replace(config, split=kind, holdout=config.holdout if holdout is None else holdout).split_for(kind)
-        return Teacher(replace(config.lessons, balanced=0.0, types=None), split, phase or "test", config.catalog())
+        same = kind in (None, config.split) and holdout in (None, config.holdout)
+        if same or (config.split == JOINT and kind in ("zs1", "zs2")):
+            return config.teacher(phase, tested=kind or "zs2")
+        chosen, percent = kind or config.split, config.holdout if holdout is None else holdout
+        return make_teacher(config.world, chosen, percent, config.split_seed, phase, config.catalog())
+
+    def _view(self, observation: dict[str, Any]) -> tuple[View, bool]:
+        """The view of an observation, and whether it is a single one."""
+        if "cells" not in observation:
+            images, single = self._images(observation["image"])
+            return View.of_images(torch.from_numpy(images).to(self.device)), single
+        cells = np.asarray(observation["cells"])
+        pictures = torch.from_numpy(self.config.catalog().pictures[CELL_PIXELS]).to(self.device)
+        batch = cells[None] if cells.ndim == 2 else cells
+        return View.of_cells(torch.from_numpy(batch).to(self.device), pictures), cells.ndim == 2
+
+    @staticmethod
+    def _images(image: ArrayLike | Tensor) -> tuple[NDArray[np.uint8], bool]:
+        """Images [B, H, W, 3], and whether a single one [H, W, 3] was given."""
+        array = image.cpu().numpy() if isinstance(image, Tensor) else np.asarray(image)
+        if array.ndim not in (3, 4) or array.shape[-1] != 3 or array.dtype != np.uint8:
+            raise InputError(
+                f"image must be uint8 of shape [H, W, 3] or [B, H, W, 3], got {array.dtype} of shape {array.shape}"
+            )
+        return (array[None], True) if array.ndim == 3 else (array, False)
+
+    def _sentences(self, given: Any, count: int, single: bool) -> list[list[int]]:
+        """The tokens of one sentence per image."""
+        sentences = [given] if single else list(given)
+        if not single and (isinstance(given, str) or len(sentences) != count):
+            raise InputError(f"sentences must be one for each of the {count} images, got {given!r}")
+        return [
+            self.lexicon.encode(sentence)
+            if isinstance(sentence, str)
+            else [int(token) for token in sentence if int(token) != self.lexicon.pad]
+            for sentence in sentences
+        ]
+
+    def _token_tensor(self, tokens: Any, single: bool) -> Tensor:
+        array = np.asarray(tokens)
+        return torch.from_numpy(array[None] if single else array).long().to(self.device)
 
 
-def load_agent(name: str, device: str | torch.device = "cpu") -> TrainedAgent:
-    """An agent by the name of its file, of its run's folder, or of weights that come with the package."""
+def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedAgent:
+    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
     path = Path(name)
     if path.is_dir():
         path = path / "best.safetensors"
     elif not path.suffix and not path.exists():
-        shipped = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
-        if name not in shipped:
+        pretrained = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
+        if str(name) not in pretrained:
             raise InputError(
-                f"checkpoint {name!r}: no such file, and no such shipped weights{nearest(name, shipped)}; "
-                f"there are {', '.join(shipped)}"
+                f"checkpoint must be a file, a run folder or one of {', '.join(pretrained)}, got "
+                f"{str(name)!r}{nearest(str(name), pretrained)}"
             )
-        path = shipped[name]
+        path = pretrained[str(name)]
     checkpoint = load(path, device)
     try:
         config = TrainConfig.of(checkpoint.provenance["config"])
     except (KeyError, TypeError) as error:
-        raise InputError(f"checkpoint {path}: it does not say how it was trained ({error!r})") from error
+        raise InputError(f"checkpoint {path}: its training config is missing or damaged ({error!r})") from error
     if config.catalog().hash != checkpoint.icons:
-        raise InputError(f"checkpoint {path}: trained on other icons than this version's")
+        raise InputError(f"checkpoint {path}: it was trained on other icons than those of this version")
     return TrainedAgent(checkpoint, config)

@@ -1,11 +1,11 @@
-"""A training run: stages one after another, in a folder that holds all that is needed to go on after any crash.
+"""A training run: stages one after another, in a folder that holds everything needed to resume after any crash.
 
-config.json         what is being learned, and how
-metrics.jsonl       one line for some updates, and one for each evaluation
-state.safetensors   everything: weights, optimizer, worlds, replay, sentences heard
-last.safetensors    the agent as it is
-best.safetensors    the agent that did best in an evaluation
-tensorboard/        the metrics again, as curves
+config.json         the config
+metrics.jsonl       one line of metrics per log interval
+state.safetensors   everything: weights, optimizer, environments, replay buffer, log of sentences
+last.safetensors    the latest agent
+best.safetensors    the agent with the best evaluation
+tensorboard/        the metrics as curves
 """
 
 import hashlib
@@ -21,7 +21,6 @@ from statistics import fmean
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save as to_bytes
@@ -29,55 +28,51 @@ from torch import Tensor
 from torch.utils.tensorboard.writer import SummaryWriter
 
 import groundling
+from groundling import seeds
 from groundling.agent import build
 from groundling.agent.checkpoint import Checkpoint, read_tensors, save
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, TrainingError
 from groundling.evaluation.evaluator import Evaluator
-from groundling.evaluation.leak_check import LeakCheck, check
+from groundling.evaluation.leak_check import LeakCheck, SentenceLog, check_leaks
 from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
 from groundling.learn.ppo import PPO
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.stage import RunningMeans, Stage
-from groundling.teacher.grammar import Grammar
-from groundling.teacher.lexicon import Lexicon
-from groundling.teacher.teacher import Teacher
 
-STAGES: dict[str, Callable[..., Stage]] = {"questions": QAPretraining, "ppo": PPO, "actor_critic": ActorCritic}
-LOG_EVERY = {"questions": 25, "ppo": 1, "actor_critic": 250}
-"""Updates that make a line of the metrics."""
-VALIDATION = (1 << 40) + 1000
-"""Seed of the episodes that a run is evaluated on as it goes; the final evaluation uses others."""
+STAGES: dict[str, Callable[..., Stage]] = {stage.name: stage for stage in (QAPretraining, PPO, ActorCritic)}
 
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """The progress of a run."""
 
     stage: str
     updates: int = 0
-    """Of the stage."""
+    """Updates of the current stage."""
     lines: int = 0
-    """Of the metrics."""
+    """Lines of metrics.jsonl."""
     frames: int = 0
-    steps: int = 0
+    """Observations learned from."""
+    env_steps: int = 0
     episodes: int = 0
     seconds: float = 0.0
-    """Spent on training, over all resumes."""
+    """Training time, cumulative over resumes."""
     best: float = -1.0
+    """Mean of success rate and QA accuracy in the best evaluation."""
     evaluation: dict[str, float] = field(default_factory=dict)
-    """The latest one."""
+    """The latest evaluation."""
     unlogged: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Sums of the updates since the last line."""
+    """Sums and counts of the updates since the last line."""
 
 
 Report = Callable[[Progress, float, dict[str, float]], None]
-"""Told of the progress, the share of the stage that is done, and the latest metrics."""
+"""Called with the progress, the completed fraction of the stage, and the latest metrics."""
 
 
 class Trainer:
-    """Goes through the stages of a config, and saves as it goes."""
+    """Runs the stages of a config, and saves regularly."""
 
     def __init__(
         self,
@@ -89,19 +84,20 @@ class Trainer:
     ) -> None:
         self.config, self.folder, self.save_seconds = config, folder, save_seconds
         self.device = torch.device(choose_device(device))
-        self.order = [name for name, stage in config.stages.items() if stage.updates]
+        self.order = [name for name, stage in config.stages.items() if stage.length]
         _prepare(folder, config, resume)
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
-            self.model = build(config.agent).to(self.device)
-        if not self.model.answers:
-            self.order = [name for name in self.order if name != "questions"]
+            self.model = build(config.agent, config.spec()).to(self.device)
+        if not self.model.has_answer_head:
+            self.order = [name for name in self.order if name != QAPretraining.name]
         self.progress = Progress(self.order[0])
-        self.stage = STAGES[self.progress.stage](self.model, config)
+        self.log = SentenceLog(self.model.spec.words)
+        self.stage = self._make_stage(self.progress.stage)
         self.signal: int | None = None
         if resume and self.state_path.exists():
             self._restore()
-        _cut(self.metrics_path, self.progress.lines)
+        _truncate_log(self.metrics_path, self.progress.lines)
 
     @property
     def state_path(self) -> Path:
@@ -112,7 +108,7 @@ class Trainer:
         return self.folder / "metrics.jsonl"
 
     def train(self, minutes: float | None = None, report: Report | None = None) -> str:
-        """Learn until the stages are through, and say why it ended: finished, target, minutes or signal."""
+        """Train until the last stage ends; return why training ended: finished, target, minutes or signal."""
         limit = float("inf") if minutes is None else 60 * minutes
         writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self.progress.lines)
         try:
@@ -120,8 +116,8 @@ class Trainer:
                 return self._loop(limit, report, writer)
         except OSError as error:
             raise TrainingError(
-                f"{self.folder}: cannot be written ({error.strerror}); what was saved before is whole, "
-                "and --resume goes on from there"
+                f"folder {self.folder}: cannot be written ({error.strerror}); what was saved before is intact, and "
+                "--resume continues from there"
             ) from error
         finally:
             writer.close()
@@ -135,15 +131,15 @@ class Trainer:
                 if reason is not None:
                     return reason
                 self._next_stage()
-            sums = RunningMeans(self.progress.unlogged)
-            sums.merge(self.stage.update())
+            metrics = RunningMeans(self.progress.unlogged)
+            metrics.merge(self.stage.update())
             self.progress.updates = self.stage.updates
-            self.progress.unlogged = sums.pairs()
+            self.progress.unlogged = metrics.pairs()
             line: dict[str, float] = {}
-            if self.stage.updates % LOG_EVERY[self.progress.stage] == 0 or self.stage.finished:
-                line = self._count(sums)
-                walks = self.progress.stage != "questions"
-                if walks and (self.progress.lines % self.config.eval_interval == 0 or self.stage.finished):
+            if self.stage.updates % self.stage.log_interval == 0 or self.stage.finished:
+                line = self._count(metrics)
+                navigates = self.progress.stage != QAPretraining.name
+                if navigates and (self.progress.lines % self.config.eval_interval == 0 or self.stage.finished):
                     line |= self._evaluate()
             now = time.monotonic()
             self.progress.seconds += now - before
@@ -157,72 +153,73 @@ class Trainer:
                 saved = now
 
     def _reason(self, limit: float) -> str | None:
-        """Why to end here, if so."""
+        """The reason to end training now, if there is one."""
         if self.signal is not None:
             return "signal"
         if self.progress.seconds >= limit:
             return "minutes"
         reached, config = self.progress.evaluation, self.config
-        wanted = config.target_success
+        wanted = config.target_success_rate
         if (
             reached
             and wanted is not None
-            and reached["success"] >= wanted
-            and reached.get("accuracy", 1.0) >= config.target_accuracy  # a method without answers has none
+            and reached["success_rate"] >= wanted
+            and reached.get("qa_accuracy", 1.0) >= config.target_qa_accuracy  # absent for models without an answer head
         ):
             return "target"
         return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
 
     def _next_stage(self) -> None:
-        heard, answered = self.stage.envs.heard, self.stage.envs.answered
         self.progress.stage = self.order[self.order.index(self.progress.stage) + 1]
         self.progress.updates = 0
-        self.stage = STAGES[self.progress.stage](self.model, self.config)
-        self.stage.envs.heard, self.stage.envs.answered = heard, answered
+        self.stage = self._make_stage(self.progress.stage)
 
-    def _count(self, sums: RunningMeans) -> dict[str, float]:
+    def _make_stage(self, name: str) -> Stage:
+        return STAGES[name](self.model, self.config, self.log)
+
+    def _count(self, metrics: RunningMeans) -> dict[str, float]:
         progress = self.progress
         progress.lines += 1
         progress.unlogged = {}
-        progress.frames += int(sums.total["frames"])
-        progress.steps += int(sums.total["steps"])
-        progress.episodes += int(sums.count["success"])
-        return {name: mean for name, mean in sums.means().items() if name not in ("frames", "steps")}
+        progress.frames += int(metrics.total["frames"])
+        progress.env_steps += int(metrics.total["env_steps"])
+        progress.episodes += int(metrics.count["success_rate"])
+        return {name: mean for name, mean in metrics.means().items() if name not in ("frames", "env_steps")}
 
     def _evaluate(self) -> dict[str, float]:
-        """Success and accuracy in whole episodes at full difficulty, of sentences such as are trained."""
-        trained = self.stage.envs.teacher
-        teacher = Teacher(self.config.lessons, trained.split, "train", trained.catalog)
-        record = Evaluator(self.model, teacher, greedy=True, attention=False).run(self.config.eval_episodes, VALIDATION)
+        """Success rate and QA accuracy on training sentences: whole episodes, natural distribution, full difficulty."""
+        evaluator = Evaluator(self.model, self.config.teacher(), greedy=True, attention=False)
+        record = evaluator.run(self.config.eval_episodes, seeds.VALIDATION)
         progress = self.progress
-        found = {"success": record.success, "accuracy": record.right}
+        found = {"success_rate": record.success, "qa_accuracy": record.correct}
         progress.evaluation = {name: float(values.mean()) for name, values in found.items() if len(values)}
         score = fmean(progress.evaluation.values())
         if score > progress.best:
             progress.best = score
             self._save_agent("best")
-        return {f"evaluation/{name}": value for name, value in progress.evaluation.items()}
+        return {f"eval/{name}": value for name, value in progress.evaluation.items()}
 
     def _log(self, line: dict[str, float], writer: SummaryWriter) -> None:
         p = self.progress
-        told = {"line": p.lines, "stage": p.stage, "update": p.updates, "seconds": round(p.seconds, 2)}
-        counts = {"frames": p.frames, "steps": p.steps, "episodes": p.episodes}
+        position = {"line": p.lines, "stage": p.stage, "update": p.updates, "seconds": round(p.seconds, 2)}
+        counts = {"frames": p.frames, "env_steps": p.env_steps, "episodes": p.episodes}
         rounded = {name: float(f"{value:.5g}") for name, value in line.items()}
         with self.metrics_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**told, **counts, **rounded}) + "\n")
+            file.write(json.dumps({**position, **counts, **rounded}) + "\n")
         for name, value in line.items():
             writer.add_scalar(f"{p.stage}/{name}", value, p.lines)
 
     def save(self) -> None:
-        """Write all that is needed to go on from here, and the agent as it is."""
+        """Write everything needed to resume, and the latest agent."""
         if not all(bool(torch.isfinite(parameter).all()) for parameter in self.model.parameters()):
             raise TrainingError(
-                f"stage {self.progress.stage}, update {self.progress.updates}: weights are infinite or not numbers, "
-                "and are not saved; a smaller learning rate may help"
+                f"stage {self.progress.stage}, update {self.progress.updates}: weights must be finite, got infinite or "
+                "undefined ones, which are not saved; try a smaller learning rate"
             )
         weights = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         stage = {f"stage.{name}": tensor for name, tensor in self.stage.tensors().items()}
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage}.items()}
+        log = {f"log.{name}": torch.from_numpy(array) for name, array in self.log.arrays().items()}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage, **log}.items()}
         atomic_write(self.state_path, to_bytes(tensors, {"progress": json.dumps(asdict(self.progress))}))
         self._save_agent("last")
 
@@ -230,14 +227,14 @@ class Trainer:
         save(self.folder / f"{name}.safetensors", self.checkpoint())
 
     def checkpoint(self) -> Checkpoint:
-        """The agent as it is, with all that tells how it came to be."""
+        """The latest agent with its provenance."""
         teacher = self.stage.envs.teacher
-        heard = np.sort(np.fromiter(self.stage.envs.heard, np.int64))
+        hashes = self.log.arrays()["hashes"]
         progress = {name: value for name, value in asdict(self.progress).items() if name not in ("best", "unlogged")}
         provenance = {
             "config": self.config.to_dict(),
             "progress": progress,
-            "sentences": {"heard": len(heard), "sha256": hashlib.sha256(heard.tobytes()).hexdigest()},
+            "sentences": {"seen": len(hashes), "sha256": hashlib.sha256(hashes.tobytes()).hexdigest()},
             "versions": {
                 "groundling": groundling.__version__,
                 "torch": torch.__version__,
@@ -250,13 +247,14 @@ class Trainer:
         progress, tensors = read_state(self.folder)
         self.model.load_state_dict(_part(tensors, "model."))
         if progress.stage != self.progress.stage:
-            self.stage = STAGES[progress.stage](self.model, self.config)
+            self.stage = self._make_stage(progress.stage)
         self.progress = progress
+        self.log.restore({name: tensor.numpy() for name, tensor in _part(tensors, "log.").items()})
         self.stage.restore(_part(tensors, "stage."), progress.updates)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM end the run after the current update, once; a second one ends it at once."""
+        """The first Ctrl-C or SIGTERM ends the run after the current update; a second one ends it immediately."""
 
         def note(number: int, frame: FrameType | None) -> None:
             self.signal = int(number)
@@ -280,20 +278,22 @@ def choose_device(name: str) -> str:
 
 
 def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
-    """What a run saved in its folder."""
+    """The saved progress and tensors of the run in a folder."""
     path = folder / "state.safetensors"
     try:
         metadata, tensors = read_tensors(path)
         return Progress(**json.loads(metadata["progress"])), tensors
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: not the state of a run ({error})") from error
+        raise InputError(f"{path}: not the state of a training run of this version ({error})") from error
 
 
-def check_leaks(folder: Path, config: TrainConfig) -> LeakCheck:
-    """Whether the run in a folder heard anything that its config holds out."""
-    envs = _part(read_state(folder)[1], "stage.worlds.")
-    grammar = Grammar(Lexicon(), config.catalog().pairs)
-    return check(envs["heard"].numpy(), envs["answered"].numpy(), config.split_for(config.split), grammar)
+def check_run(folder: Path, config: TrainConfig) -> LeakCheck:
+    """Check whether the run in a folder was trained on anything that its config holds out."""
+    log = _part(read_state(folder)[1], "log.")
+    if not log:
+        raise InputError(f"folder {folder}: its state has no log of sentences; it was saved by another version")
+    teacher = config.teacher()
+    return check_leaks(log["hashes"].numpy(), log["answers"].numpy(), teacher.split, teacher.grammar)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -301,7 +301,7 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _prepare(folder: Path, config: TrainConfig, resume: bool) -> None:
-    """Make the folder, or find in it the run to go on with."""
+    """Create the folder, or check that it holds the run to resume."""
     path = folder / "config.json"
     try:
         if not path.exists():
@@ -312,9 +312,9 @@ def _prepare(folder: Path, config: TrainConfig, resume: bool) -> None:
     except OSError as error:
         raise InputError(f"folder {folder}: cannot be written ({error.strerror})") from error
     except ValueError as error:
-        raise InputError(f"{path}: not a config ({error})") from error
+        raise InputError(f"{path}: not a training config ({error})") from error
     if not resume:
-        raise InputError(f"folder {folder}: there is a run in it already; --resume goes on with it")
+        raise InputError(f"folder {folder}: it already holds a run; resume it with --resume, or choose another --out")
     wanted = json.loads(json.dumps(config.to_dict()))
     different = _differences(found, wanted)
     if different:
@@ -322,17 +322,17 @@ def _prepare(folder: Path, config: TrainConfig, resume: bool) -> None:
 
 
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
-    """In words: which fields of two configs are not the same."""
+    """The fields in which two configs differ, in words."""
     if isinstance(found, dict) and isinstance(wanted, dict):
         keys = sorted(found.keys() | wanted.keys())
         return [
             text for key in keys for text in _differences(found.get(key), wanted.get(key), f"{name}.{key}".strip("."))
         ]
-    return [] if found == wanted else [f"{name} is {json.dumps(found)} there, and {json.dumps(wanted)} here"]
+    return [] if found == wanted else [f"{name} is {json.dumps(found)} there and {json.dumps(wanted)} here"]
 
 
-def _cut(path: Path, lines: int) -> None:
-    """Keep the first lines of a log: what was logged after the last save will be logged again."""
+def _truncate_log(path: Path, lines: int) -> None:
+    """Keep the first lines of a log: what was logged after the last save will be logged again on resume."""
     if path.exists():
         kept = path.read_text("utf-8").splitlines(keepends=True)[:lines]
         atomic_write(path, "".join(kept).encode())

@@ -1,1 +1,1 @@
-"""The page on which people talk to an agent: a small server, and what it serves."""
+"""Web page for giving an agent commands and questions: a small server and its static files."""

@@ -1,4 +1,4 @@
-"""What all episodes share: the agents, the icons, and a teacher for each agent's world."""
+"""State shared by all clients: the served agents, the icons, and a teacher for their world."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.agent.model import Agent
+from groundling.agent.model import InterpreterModel
 from groundling.errors import InputError
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.page.batched_inference import BatchedInference
-from groundling.page.explanations import explain
+from groundling.page.explanations import intermediate_values
 from groundling.page.limits import Limits
-from groundling.page.scene import Scene, Scenes
-from groundling.page.sentence_check import read
-from groundling.page.uploads import png
+from groundling.page.scene import Scene, SceneReader
+from groundling.page.sentence_check import check_sentence
+from groundling.page.uploads import png_bytes
 from groundling.teacher.teacher import Teacher
-from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, PERSON_PIXELS
+from groundling.world.catalog import AGENT, COLOR_NAMES, DISPLAY_PIXELS, FIRST_ICON, FLOOR, NO_COLOR, WALL
 from groundling.world.scenario import Scenario
 
 SHEET_COLUMNS = 19
@@ -25,94 +25,96 @@ SHEET_COLUMNS = 19
 
 @dataclass(frozen=True)
 class ServedAgent:
-    """An agent that people can talk to."""
+    """A trained agent that the server offers to every client."""
 
     name: str
     trained: TrainedAgent
 
     @cached_property
-    def novel(self) -> frozenset[str]:
-        """Words that training never told it."""
+    def novel_words(self) -> frozenset[str]:
+        """Object words that occur in no training sentence or answer (split kind `novel`)."""
         split = self.trained.split
         return frozenset(word for group in split.held_out for word in group) if split.kind == "novel" else frozenset()
 
     @cached_property
     def teacher(self) -> Teacher:
-        """One whose sentences put to the test what training held out, but for words that nobody ever told it."""
-        return self.trained.teacher(phase="train" if self.novel else "test")
+        """Teacher for the held-out split, excluding novel words."""
+        return self.trained.teacher(phase="train" if self.novel_words else "test")
 
     @property
-    def world(self) -> tuple[str, int]:
-        """The icons and the size of the maps that it was trained on."""
-        return self.trained.checkpoint.icons, self.teacher.lessons.size
+    def icons_and_size(self) -> tuple[str, int]:
+        """Hash of the icons and size of the maps on which the agent was trained."""
+        return self.trained.checkpoint.icons, self.teacher.world.size
 
 
 class AppState:
-    """The residents, all of the same world."""
+    """The served agents, all trained on the same icons and map size, and what they share."""
 
-    def __init__(self, served: list[ServedAgent], settings: Limits) -> None:
-        self.served, self.settings = served, settings
-        self.thinker = BatchedInference()
-        first, *others = served
+    def __init__(self, agents: list[ServedAgent], limits: Limits) -> None:
+        self.agents, self.limits = agents, limits
+        self.inference = BatchedInference()
+        first, *others = agents
         for other in others:
-            if other.world != first.world:
-                raise InputError(f"{other.name}: it needs the icons and the map size of {first.name}, and has others")
+            if other.icons_and_size != first.icons_and_size:
+                raise InputError(
+                    f"{other.name} must have the icons and the map size of {first.name}; compare agents of one world"
+                )
         base = first.teacher
         self.catalog = base.catalog
-        self.scenes = Scenes(Teacher(base.lessons, catalog=base.catalog), settings)
+        self.icon_sheet = png_bytes(_icon_sheet(self.catalog.pictures[DISPLAY_PIXELS]))
+        """PNG of the icons of all cells, SHEET_COLUMNS per row."""
+        self.scenes = SceneReader(Teacher(base.world, catalog=base.catalog), limits)
 
-    def draw(self, seed: int) -> tuple[Scene, str, str]:
-        """A random world, and what the teacher of the first agent says of it: a command and a question."""
-        teacher = self.served[0].teacher
+    def sample_world(self, seed: int) -> tuple[Scene, str, str]:
+        """A random scene, with a command and a question of the first agent's teacher for it."""
+        teacher = self.agents[0].teacher
         episode = teacher.begin(seed, [0])
         scene = Scene(Scenario.of_state(episode.state), self.scenes.base)
         return scene, teacher.text(episode.command, 0), teacher.text(episode.question, 0)
 
-    def warmup_updates(self) -> None:
-        """Compile and make what the first visitor would have to wait for."""
-        scene, command, _ = self.draw(0)
-        _ = self.sheet
-        for served in self.served:
-            reading = read(command, scene, served.trained.checkpoint.lexicon, served.novel, self.settings)
-            explain(self.thinker, served.trained, scene, reading.words)
-
-    @cached_property
-    def sheet(self) -> bytes:
-        """A PNG of every cell's picture, SHEET_COLUMNS in a row."""
-        return png(_sheet(self.catalog.pictures[PERSON_PIXELS]))
+    def warm_up(self) -> None:
+        """Run each agent once, so that the first client does not wait for compilation."""
+        scene, command, _ = self.sample_world(0)
+        for agent in self.agents:
+            check = check_sentence(command, scene, agent.trained.words, agent.novel_words, self.limits)
+            intermediate_values(self.inference, agent.trained, scene, check.words)
 
     def hello(self) -> dict[str, Any]:
-        """All that a page must know from the start."""
-        catalog = self.catalog
-        icons = [
-            None if color == NO_COLOR else COLOR_NAMES[color] for color in self.catalog.icon_color.astype(int).tolist()
-        ]
-        firsts = catalog.first_icon.tolist()
+        """The first message to a client: the world, the icons and the agents."""
+        catalog, world = self.catalog, self.scenes.base.world
+        colors = [None if color == NO_COLOR else COLOR_NAMES[color] for color in catalog.icon_color.tolist()]
+        first_icons = catalog.first_icon.tolist()
         return {
-            "size": self.scenes.base.lessons.size,
-            "steps": self.scenes.base.lessons.step_limit,
-            "sheet": {"columns": SHEET_COLUMNS, "rows": -(-catalog.cells // SHEET_COLUMNS)},
+            "size": world.size,
+            "max_steps": world.step_limit,
+            "max_examples": self.limits.examples,
+            "sheet": {"columns": SHEET_COLUMNS, "rows": _sheet_rows(catalog.cells)},
+            "cells": {"floor": FLOOR, "wall": WALL, "agent": AGENT},
             "classes": [
-                {"name": name, "first": FIRST_ICON + start, "colors": icons[start:end]}
-                for name, start, end in zip(catalog.classes, firsts[:-1], firsts[1:], strict=True)
+                {"name": name, "first": FIRST_ICON + start, "colors": colors[start:end]}
+                for name, start, end in zip(catalog.classes, first_icons[:-1], first_icons[1:], strict=True)
             ],
             "agents": [
                 {
-                    "name": served.name,
-                    "method": served.trained.model.config.method,
-                    "words": list(served.trained.checkpoint.lexicon),
-                    "novel": sorted(served.novel),
-                    "teachable": isinstance(served.trained.model, Agent),
+                    "name": agent.name,
+                    "method": agent.trained.model.config.method,
+                    "lexicon": list(agent.trained.words),
+                    "novel_words": sorted(agent.novel_words),
+                    "teachable": isinstance(agent.trained.model, InterpreterModel),
                 }
-                for served in self.served
+                for agent in self.agents
             ],
         }
 
 
-def _sheet(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _sheet_rows(cells: int) -> int:
+    return -(-cells // SHEET_COLUMNS)
+
+
+def _icon_sheet(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """[cells, side, side, 3] -> [rows * side, columns * side, 3]"""
     cells, side = pictures.shape[:2]
-    rows = -(-cells // SHEET_COLUMNS)
+    rows = _sheet_rows(cells)
     padded = np.zeros((rows * SHEET_COLUMNS, side, side, 3), np.uint8)
     padded[:cells] = pictures
     grid = padded.reshape(rows, SHEET_COLUMNS, side, side, 3).swapaxes(1, 2)

@@ -1,6 +1,7 @@
-"""A thread in which agents think. What waits at the same time is thought together, in hardly more time than one takes.
+"""Batched inference: one thread runs the models; requests that wait at the same time share one batch.
 
-A thought is hundreds of operations on tiny tensors, and their cost is to be started at all.
+One request is hundreds of operations on tiny tensors, dominated by their launch cost, so a batch of many takes hardly
+longer than a batch of one.
 """
 
 import queue
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from groundling.agent import Model
 
-MOST = 32
+MAX_BATCH = 32
 Intermediates = dict[str, NDArray[np.float32]]
 
 
@@ -22,18 +23,18 @@ class _Job(NamedTuple):
     model: Model
     image: NDArray[np.uint8]
     tokens: Sequence[int]
-    result: "Future[Insides]"
+    result: Future[Intermediates]
 
 
 class BatchedInference:
-    """Threads that answer clients ask it and wait."""
+    """An inference thread; the threads that answer clients submit jobs to it and wait for the results."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
-        threading.Thread(target=self._work, daemon=True, name="thinker").start()
+        threading.Thread(target=self._work, daemon=True, name="inference").start()
 
     def explain(self, model: Model, image: NDArray[np.uint8], tokens: Sequence[int]) -> Intermediates:
-        """What `model.explain` gives."""
+        """The result of `model.explain(image, tokens)`."""
         job = _Job(model, image, tokens, Future())
         self._jobs.put(job)
         return job.result.result()
@@ -41,19 +42,19 @@ class BatchedInference:
     def _work(self) -> None:
         while True:
             jobs = [self._jobs.get()]
-            while len(jobs) < MOST and not self._jobs.empty():
+            while len(jobs) < MAX_BATCH and not self._jobs.empty():
                 jobs.append(self._jobs.get())
             for model in {id(job.model): job.model for job in jobs}.values():
-                _think([job for job in jobs if job.model is model])
+                _run_batch([job for job in jobs if job.model is model])
 
 
-def _think(jobs: list[_Job]) -> None:
-    """Thoughts of one model; if they fail, whoever waits is told."""
+def _run_batch(jobs: list[_Job]) -> None:
+    """Run the jobs of one model; an exception is passed to every waiting thread."""
     try:
-        thoughts = jobs[0].model.explain_all([job.image for job in jobs], [job.tokens for job in jobs])
+        results = jobs[0].model.explain_batch([job.image for job in jobs], [job.tokens for job in jobs])
     except Exception as error:
         for job in jobs:
             job.result.set_exception(error)
         return
-    for job, thought in zip(jobs, thoughts, strict=True):
-        job.result.set_result(thought)
+    for job, result in zip(jobs, results, strict=True):
+        job.result.set_result(result)

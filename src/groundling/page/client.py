@@ -1,4 +1,4 @@
-"""One episode: what a client can ask for, and the agents as it taught them. It keeps nothing else."""
+"""The requests of one client, and the agents as that client taught them."""
 
 import base64
 from collections.abc import Callable
@@ -8,186 +8,191 @@ from typing import Any
 import numpy as np
 
 from groundling.errors import InputError
-from groundling.learn.few_shot import Example
+from groundling.learn.trained_agent import Example
 from groundling.page import explanations
 from groundling.page.app_state import AppState
 from groundling.page.client_agent import ClientAgent
-from groundling.page.export import WalkRecording, gif, html
+from groundling.page.export import WalkRecording, to_gif, to_html
 from groundling.page.message import Message
 from groundling.page.scene import Scene
-from groundling.page.sentence_check import COMMAND, QUESTION, Reading
-from groundling.page.uploads import decode, icon, png_text
+from groundling.page.sentence_check import COMMAND, QUESTION, SentenceCheck
+from groundling.page.uploads import decode_png, icon_base64
 from groundling.teacher.episode_sampling import EMPTY_CELL_ODDS
 from groundling.teacher.grammar import COMMANDS
-from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.lexicon import check_new_word
 from groundling.teacher.valid_sentences import valid_sentences, verbalize
 from groundling.world.scenario import read_position
 
-Answer = dict[str, Any]
+Reply = dict[str, Any]
 _MAX_SEED = 1 << 31
 
 
 class Client:
-    """Answers the messages of one client; each is a pure question but for `teach`."""
+    """Answers the requests of one client. Only `teach` changes its state."""
 
-    SLOW = ("teach", "export")
-    """Requests that take so long that others must not wait for them."""
+    SLOW_REQUESTS = ("teach", "export")
+    """Requests that take seconds; they run in a thread of their own, so that others do not wait for them."""
 
-    def __init__(self, app: AppState) -> None:
-        self.app, self.settings = app, app.settings
-        self.pupils = [ClientAgent.of(served) for served in app.served]
-        self._readings: dict[int, tuple[tuple[Any, ...], Reading]] = {}
-        """The last of each agent, and of what: a walk asks for the same at every step."""
-        self.requests: dict[str, Callable[[Message], Answer]] = {
-            "world": self.world,
+    def __init__(self, app_state: AppState) -> None:
+        self.app_state, self.limits = app_state, app_state.limits
+        self.agents = [ClientAgent.of(agent) for agent in app_state.agents]
+        self._checks: dict[int, tuple[tuple[Any, ...], SentenceCheck]] = {}
+        """Last sentence check of each agent with its input; all steps of a walk repeat the same check."""
+        self.requests: dict[str, Callable[[Message], Reply]] = {
+            "new_world": self.new_world,
             "load": self.load,
-            "read": self.read,
-            "say": self.say,
-            "think": self.think,
-            "where": self.where,
-            "seen": self.seen,
-            "drawing": self.drawing,
+            "check_sentence": self.check_sentence,
+            "suggest_sentence": self.suggest_sentence,
+            "step": self.step,
+            "detect": self.detect,
+            "describe_cell": self.describe_cell,
+            "convert_drawing": self.convert_drawing,
             "teach": self.teach,
             "export": self.export,
         }
 
-    def world(self, message: Message) -> Answer:
-        """A random world."""
-        seed = message.whole("seed", _MAX_SEED)
+    def new_world(self, message: Message) -> Reply:
+        """A random world, with a command and a question for it."""
+        seed = message.integer("seed", _MAX_SEED)
         message.end()
-        scene, command, question = self.app.draw(seed)
+        scene, command, question = self.app_state.sample_world(seed)
         return {"scene": scene.to_dict(), "command": command, "question": question}
 
-    def load(self, message: Message) -> Answer:
-        """A scenario of a file or link, checked and complete."""
+    def load(self, message: Message) -> Reply:
+        """A scene from a file or a link, checked and complete."""
         scene = self._scene(message)
         message.end()
         return {"scene": scene.to_dict()}
 
-    def read(self, message: Message) -> Answer:
-        """What is to be said of a sentence before anyone acts on it."""
-        pupil, scene = self._pupil(message), self._scene(message)
-        sentence = self._sentence(message)
-        message.end()
-        return pupil.read(sentence, scene, self.settings).to_dict(scene)
-
-    def say(self, message: Message) -> Answer:
-        """A sentence that the teacher could say of a world, made of words that the agent was told."""
-        pupil, scene = self._pupil(message), self._scene(message)
-        kind = message.one_of("kind", (COMMAND, QUESTION))
-        rng = np.random.default_rng(message.whole("seed", _MAX_SEED))
-        message.end()
-        found = [
-            truth
-            for truth in valid_sentences(scene.teacher, scene.scenario.state())
-            if (truth.type in COMMANDS) == (kind == COMMAND) and pupil.knows(truth, scene)
-        ]
-        if not found:
-            raise InputError(f"there is no {kind} that the teacher could give here: add an object, or free its way")
-        found = [truth for truth in found if pupil.is_tested_by(truth)] or found
-        if rng.integers(EMPTY_CELL_ODDS):  # there are many empty cells, and they are asked about now and then only
-            found = [truth for truth in found if not truth.is_empty] or found
-        types = sorted({truth.type for truth in found})
-        type_ = types[rng.integers(len(types))]
-        of_type = [truth for truth in found if truth.type == type_]
-        return {"sentence": verbalize(scene.teacher, of_type[rng.integers(len(of_type))], rng)}
-
-    def think(self, message: Message) -> Answer:
-        """An agent's insides at one step and where it goes; `from` is where it stood when it was told."""
+    def check_sentence(self, message: Message) -> Reply:
+        """The sentence check, without running the agent."""
         agent, scene = self._agent(message), self._scene(message)
         sentence = self._sentence(message)
-        start = scene
-        if message.has("from"):
-            begun = read_position("from", message.take("from"), scene.scenario.size)
-            start = replace(scene, scenario=replace(scene.scenario, agent=begun))
         message.end()
-        reading = self._reading(agent, sentence, start)
-        thought = self.pupils[agent].think(scene, reading, self.app.thinker)
-        return {"reading": reading.to_dict(start), **thought}
+        return agent.check(sentence, scene, self.limits).to_dict(scene)
 
-    def where(self, message: Message) -> Answer:
-        """Where the agent sees a word."""
-        pupil, scene = self._pupil(message), self._scene(message)
-        word = message.text("word", self.settings.sentence_chars)
+    def suggest_sentence(self, message: Message) -> Reply:
+        """A random sentence of the teacher that is valid in the scene and has only words known to the agent."""
+        agent, scene = self._agent(message), self._scene(message)
+        kind = message.choice("kind", (COMMAND, QUESTION))
+        rng = np.random.default_rng(message.integer("seed", _MAX_SEED))
         message.end()
-        return {"map": explanations.where(pupil.trained, scene, word)}
+        valid = [
+            sentence
+            for sentence in valid_sentences(scene.teacher, scene.scenario.state())
+            if (sentence.type in COMMANDS) == (kind == COMMAND) and agent.knows(sentence, scene)
+        ]
+        if not valid:
+            raise InputError(f"the teacher has no {kind} for this world; add an object, or remove walls around one")
+        valid = [sentence for sentence in valid if agent.is_test_sentence(sentence)] or valid
+        if rng.integers(EMPTY_CELL_ODDS):  # otherwise most questions would be about empty cells
+            valid = [sentence for sentence in valid if not sentence.is_empty] or valid
+        types = sorted({sentence.type for sentence in valid})
+        type_ = types[rng.integers(len(types))]
+        of_type = [sentence for sentence in valid if sentence.type == type_]
+        return {"sentence": verbalize(scene.teacher, of_type[rng.integers(len(of_type))], rng)}
 
-    def seen(self, message: Message) -> Answer:
-        """Which words the agent sees in a cell."""
-        pupil, scene = self._pupil(message), self._scene(message)
-        position = read_position("cell", message.take("at"), scene.scenario.size)
-        message.end()
-        return {"words": explanations.seen_at(pupil.trained, scene, position, pupil.answers)}
-
-    def drawing(self, message: Message) -> Answer:
-        """An uploaded picture as an icon, and its name checked."""
-        name = message.text("name", self.settings.name_chars)
-        limits = self.settings
-        image = decode(message.text("png", 2 * limits.upload_bytes), limits.upload_bytes, limits.upload_pixels)
-        message.end()
-        Lexicon([name])  # checks that it can be a word
-        return {"name": name, "png": png_text(icon(image))}
-
-    def teach(self, message: Message) -> Answer:
-        """The agent, taught all these lessons and no others, from the start; without lessons, as it came."""
-        pupil = self._pupil(message)
-        lessons = message.items("lessons", self.settings.lessons)
-        message.end()
-        taught, words = ClientAgent.of(pupil.served), []
-        for record in lessons:
-            lesson = Message(record, "a lesson")
-            words.append(lesson.text("word", self.settings.name_chars))
-            examples = lesson.items("examples", self.settings.examples)
-            lesson.end()
-            taught = taught.taught(words[-1], [self._example(example, words[-1]) for example in examples])
-        self.pupils = [taught if other is pupil else other for other in self.pupils]
-        self._readings.clear()  # new words are understood now
-        return {"taught": words, "words": list(taught.lexicon)}
-
-    def export(self, message: Message) -> Answer:
-        """A walk as a moving picture, or as a page that plays alone."""
-        pupil, scene = self._pupil(message), self._scene(message)
+    def step(self, message: Message) -> Reply:
+        """The agent's move and its explanation; the sentence was given when the agent was at `start`."""
+        index, scene = self._agent_index(message), self._scene(message)
         sentence = self._sentence(message)
-        form = message.one_of("format", ("gif", "html"))
-        path = message.items("path", self.settings.walk_steps)
+        start = message.optional("start")
         message.end()
-        size = scene.scenario.size
-        scenes = [
-            replace(scene, scenario=replace(scene.scenario, agent=read_position("path", at, size))) for at in path
-        ] or [scene]
-        reading = pupil.read(sentence, scenes[0], self.settings)
-        thoughts = [pupil.think(one, reading, self.app.thinker) for one in scenes[:-1] or scenes]
-        if len(thoughts) < len(scenes):  # where the walk ended, it is shown what the last step was made by
-            move = thoughts[-1]["move"]
-            ended = move is not None and move["ended"] and move["to"] == path[-1]
-            thoughts.append({**thoughts[-1], "move": None, "done": "ended" if ended else "time"})
-        recording = WalkRecording(pupil.served.name, scenes, reading, thoughts)
-        if form == "gif":
-            return {"name": "groundling.gif", "base64": base64.b64encode(gif(recording)).decode()}
-        return {"name": "groundling.html", "base64": base64.b64encode(html(recording).encode()).decode()}
+        first = scene if start is None else _with_agent_at(scene, "start", start)
+        check = self._cached_check(index, sentence, first)
+        reply = self.agents[index].step(scene, check, self.app_state.inference)
+        return {"sentence_check": check.to_dict(first), **reply}
 
-    def _agent(self, message: Message) -> int:
-        return message.whole("agent", len(self.pupils))
+    def detect(self, message: Message) -> Reply:
+        """The detection map of a word."""
+        agent, scene = self._agent(message), self._scene(message)
+        word = message.text("word", self.limits.sentence_chars)
+        message.end()
+        return {"map": explanations.detection_map(agent.trained, scene, word)}
 
-    def _pupil(self, message: Message) -> ClientAgent:
-        return self.pupils[self._agent(message)]
+    def describe_cell(self, message: Message) -> Reply:
+        """The words that the agent would answer about a cell."""
+        agent, scene = self._agent(message), self._scene(message)
+        position = read_position("cell", message.required("at"), scene.scenario.size)
+        message.end()
+        return {"words": explanations.describe_cell(agent.trained, scene, position, agent.answers)}
+
+    def convert_drawing(self, message: Message) -> Reply:
+        """An uploaded image as an icon; its name is checked."""
+        limits = self.limits
+        name = message.text("name", limits.name_chars)
+        image = decode_png(message.text("png", 2 * limits.upload_bytes), limits.upload_bytes, limits.upload_pixels)
+        message.end()
+        check_new_word(name)
+        return {"name": name, "png": icon_base64(image)}
+
+    def teach(self, message: Message) -> Reply:
+        """Teach the served agent exactly these words, replacing all earlier teaching."""
+        index = self._agent_index(message)
+        records = message.items("taught_words", self.limits.taught_words)
+        message.end()
+        agent, words = ClientAgent.of(self.agents[index].served), []
+        for record in records:
+            taught_word = Message(record, "taught word")
+            word = taught_word.text("word", self.limits.name_chars)
+            examples = taught_word.items("examples", self.limits.examples)
+            taught_word.end()
+            agent = agent.teach(word, [self._example(example, word) for example in examples])
+            words.append(word)
+        self.agents[index] = agent
+        self._checks.clear()  # they depend on the lexicon
+        return {"taught_words": words, "lexicon": list(agent.words)}
+
+    def export(self, message: Message) -> Reply:
+        """A walk as a GIF animation, or as an HTML file that needs no server."""
+        agent, scene = self._agent(message), self._scene(message)
+        sentence = self._sentence(message)
+        file_format = message.choice("format", ("gif", "html"))
+        path = message.items("path", self.limits.walk_steps)
+        message.end()
+        recording = self._record_walk(agent, scene, sentence, path)
+        data = to_gif(recording) if file_format == "gif" else to_html(recording).encode()
+        return {"name": f"groundling.{file_format}", "base64": base64.b64encode(data).decode()}
+
+    def _record_walk(self, agent: ClientAgent, scene: Scene, sentence: str, path: list[Any]) -> WalkRecording:
+        scenes = [_with_agent_at(scene, "path", at) for at in path] or [scene]
+        check = agent.check(sentence, scenes[0], self.limits)
+        acting = scenes[:-1] or scenes  # at the last position of a walk, the agent does not act
+        steps = [agent.step(current, check, self.app_state.inference) for current in acting]
+        if len(steps) < len(scenes):  # the last frame repeats the explanation of the last action
+            move = steps[-1]["move"]
+            terminated = move is not None and move["terminated"] and move["to"] == path[-1]
+            steps.append({**steps[-1], "move": None, "end": "terminated" if terminated else "truncated"})
+        return WalkRecording(agent.served.name, scenes, check, steps)
+
+    def _agent_index(self, message: Message) -> int:
+        return message.integer("agent", len(self.agents))
+
+    def _agent(self, message: Message) -> ClientAgent:
+        return self.agents[self._agent_index(message)]
 
     def _scene(self, message: Message) -> Scene:
-        return self.app.scenes.read(message.take("scene"))
+        return self.app_state.scenes.read(message.required("scene"))
 
     def _sentence(self, message: Message) -> str:
-        return message.text("sentence", self.settings.sentence_chars)
+        return message.text("sentence", self.limits.sentence_chars)
 
-    def _reading(self, agent: int, sentence: str, scene: Scene) -> Reading:
-        asked = (sentence, scene.scenario, scene.drawings)
-        last, reading = self._readings.get(agent, (None, None))
-        if reading is None or asked != last:
-            reading = self.pupils[agent].read(sentence, scene, self.settings)
-            self._readings[agent] = (asked, reading)
-        return reading
+    def _cached_check(self, index: int, sentence: str, scene: Scene) -> SentenceCheck:
+        key = (sentence, scene.scenario, scene.drawings)
+        if index in self._checks and self._checks[index][0] == key:
+            return self._checks[index][1]
+        check = self.agents[index].check(sentence, scene, self.limits)
+        self._checks[index] = (key, check)
+        return check
 
     def _example(self, record: Any, word: str) -> Example:
-        example = Message(record, "an example")
+        example = Message(record, "example")
         scene, question = self._scene(example), self._sentence(example)
         example.end()
-        return Example(explanations.picture(scene), question, word)
+        return Example(explanations.render_view(scene), question, word)
+
+
+def _with_agent_at(scene: Scene, name: str, at: Any) -> Scene:
+    """The scene with the agent at [row, column], an unchecked field `name` of a message."""
+    position = read_position(name, at, scene.scenario.size)
+    return replace(scene, scenario=replace(scene.scenario, agent=position))

@@ -1,4 +1,4 @@
-"""An agent as one client taught it: what it was told, how it understands a sentence, and what it does."""
+"""A served agent with the words that one client taught it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from groundling.errors import InputError
-from groundling.learn.few_shot import Example, teach
-from groundling.learn.trained_agent import TrainedAgent
-from groundling.page import explanations
+from groundling.learn.trained_agent import Example, TrainedAgent
 from groundling.page.app_state import ServedAgent
 from groundling.page.batched_inference import BatchedInference, Intermediates
+from groundling.page.explanations import explanation, intermediate_values
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
-from groundling.page.sentence_check import QUESTION, UNKNOWN, Reading, read
-from groundling.teacher.grammar import COMMANDS, Meaning
+from groundling.page.sentence_check import QUESTION, UNSEEN, SentenceCheck, check_sentence
+from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.lexicon import OBJECTS, Lexicon
+from groundling.teacher.types import Meaning
 from groundling.teacher.valid_sentences import ValidSentence
 from groundling.world.catalog import FIRST_ICON
 from groundling.world.rendering import on_map
@@ -24,79 +24,87 @@ from groundling.world.simulation import ACTIONS, step
 
 @dataclass(frozen=True)
 class ClientAgent:
-    """A resident, and what became of it by lessons."""
+    """A served agent after few-shot teaching by one client."""
 
     served: ServedAgent
     trained: TrainedAgent
-    untaught: frozenset[str]
-    """Words of its lexicon that nobody ever told it."""
+    unseen: frozenset[str]
+    """Words of its lexicon that were neither in its training nor taught by the client."""
 
     @classmethod
-    def of(cls, served: ServedAgent) -> "Pupil":
-        """As it came."""
-        return cls(served, served.trained, served.novel)
+    def of(cls, served: ServedAgent) -> "ClientAgent":
+        """The served agent before any teaching."""
+        return cls(served, served.trained, served.novel_words)
 
     @property
-    def lexicon(self) -> tuple[str, ...]:
-        return self.trained.checkpoint.lexicon
+    def words(self) -> tuple[str, ...]:
+        """The words of its lexicon."""
+        return self.trained.words
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The words with which it can answer."""
-        every = Lexicon(self.lexicon[len(Lexicon()) :]).answers
-        return tuple(word for word in every if word not in self.untaught)
+        """The words with which it can answer a question."""
+        return tuple(word for word in self.trained.lexicon.answers if word not in self.unseen)
 
-    def taught(self, word: str, examples: list[Example]) -> "Pupil":
-        """One that knows the name of a thing, too."""
+    def teach(self, word: str, examples: list[Example]) -> "ClientAgent":
+        """The agent after learning the name of an object from examples."""
         if word in Lexicon().words and word not in OBJECTS:
-            raise InputError(f"word {word!r}: it has another use; teach the name of a thing")
-        return ClientAgent(self.served, teach(self.trained, word, examples), self.untaught - {word})
+            raise InputError(f"a taught word must name an object, got {word!r}; it already has another meaning")
+        return ClientAgent(self.served, self.trained.teach(word, examples), self.unseen - {word})
 
-    def read(self, sentence: str, scene: Scene, settings: Limits) -> Reading:
-        return read(sentence, scene, self.lexicon, self.untaught, settings)
+    def check(self, sentence: str, scene: Scene, limits: Limits) -> SentenceCheck:
+        return check_sentence(sentence, scene, self.words, self.unseen, limits)
 
-    def knows(self, truth: ValidSentence, scene: Scene) -> bool:
-        """Whether it was told all words of a sentence, and of its answer."""
-        words = {*truth.slots.values()}
-        if truth.type not in COMMANDS:
-            words.add(scene.teacher.lexicon.words[truth.outcome])
-        return words <= {*self.lexicon} - self.untaught
+    def knows(self, sentence: ValidSentence, scene: Scene) -> bool:
+        """Whether it knows all content words of a sentence, and of its answer."""
+        words = {*sentence.slots.values()}
+        if sentence.type not in COMMANDS:
+            words.add(scene.teacher.lexicon.words[sentence.outcome])
+        return words <= {*self.words} - self.unseen
 
-    def is_tested_by(self, truth: ValidSentence) -> bool:
-        """Whether a sentence has what training held out; novel words, once taught, are as any other."""
+    def is_test_sentence(self, sentence: ValidSentence) -> bool:
+        """Whether a sentence belongs to the held-out split; always true for an agent with novel words."""
         teacher = self.served.teacher
-        meaning = Meaning(truth.type, 0, truth.slots)
-        return bool(self.served.novel) or teacher.split.allows(meaning, teacher.phase)
+        meaning = Meaning(sentence.type, 0, sentence.slots)
+        return bool(self.served.novel_words) or teacher.split.allows(meaning, teacher.phase)
 
-    def think(self, scene: Scene, reading: Reading, thinker: BatchedInference) -> dict[str, Any]:
-        """Its insides at one step, and the move that it makes, unless it was asked a question."""
-        for word, state in zip(reading.words, reading.states, strict=True):
-            if word not in self.lexicon:
-                why = "does not know" if state == UNKNOWN else "was never told"
-                hint = reading.hints.get(word)
-                raise InputError(f"the agent {why} the word {word!r}" + (f", did you mean {hint!r}?" if hint else ""))
-        intermediates = explanations.explain(thinker, self.trained, scene, reading.words)
+    def step(self, scene: Scene, check: SentenceCheck, inference: BatchedInference) -> dict[str, Any]:
+        """The explanation of one time step and, unless the sentence is a question, the move."""
+        for word, state in zip(check.words, check.states, strict=True):
+            if word not in self.words:
+                raise InputError(_unknown_word(word, state, check.suggestions.get(word)))
+        intermediates = intermediate_values(inference, self.trained, scene, check.words)
         return {
-            "inside": explanations.told(self.trained, scene, intermediates),
-            "move": None if reading.kind == QUESTION else _move(scene, reading, intermediates),
+            "explanation": explanation(self.trained, scene, intermediates),
+            "move": None if check.kind == QUESTION else _move(scene, check, intermediates),
         }
 
 
-def _move(scene: Scene, reading: Reading, intermediates: Intermediates) -> dict[str, Any]:
-    """The likeliest action and where it leads. Without a known target, a walk ends at the cell attended to most."""
+def _unknown_word(word: str, state: str, suggestion: str | None) -> str:
+    if state == UNSEEN:
+        return f"words must be known to the agent, got {word!r}, which was not seen in training; teach it first"
+    hint = f"; did you mean {suggestion!r}?" if suggestion else ""
+    return f"words must be known to the agent, got {word!r}{hint}"
+
+
+def _move(scene: Scene, check: SentenceCheck, intermediates: Intermediates) -> dict[str, Any]:
+    """The most probable action and the next position.
+
+    If the target is not defined, the walk terminates at the position with the highest attention.
+    """
     scenario = scene.scenario
     action = int(intermediates["action_probabilities"].argmax())
-    before = scenario.state(-1 if reading.target is None else reading.target)
-    after, outcome = step(before, np.array([action]), scene.teacher.lessons.step_limit)
+    before = scenario.state(-1 if check.target is None else check.target)
+    after, outcome = step(before, np.array([action]), scene.teacher.world.step_limit)
     position = int(after.agent[0])
     moved = position != scenario.agent
-    ended = bool(outcome.terminated[0])
-    if reading.target is None and "x_loc" in intermediates:
-        ended = moved and position == int(on_map(intermediates["x_loc"], scenario.size, scenario.agent).argmax())
+    terminated = bool(outcome.terminated[0])
+    if check.target is None and "x_loc" in intermediates:
+        terminated = moved and position == int(on_map(intermediates["x_loc"], scenario.size, scenario.agent).argmax())
     on_object = before.grid[0, position] >= FIRST_ICON
     return {
         "action": ACTIONS[action],
         "to": scenario.at(position),
-        "ended": ended,
-        "wrong": bool(moved and on_object and reading.target is not None and not ended),
+        "terminated": terminated,
+        "wrong_object": bool(moved and on_object and check.target is not None and not terminated),
     }

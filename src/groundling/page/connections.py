@@ -1,4 +1,4 @@
-"""The open connections: how many there may be, how fast each may speak, and which are dropped for others."""
+"""Open connections: their number, the message rate of each, and which idle ones are closed for new ones."""
 
 import contextlib
 import time
@@ -11,25 +11,25 @@ Clock = Callable[[], float]
 
 
 class Closable(Protocol):
-    """The part of a websocket that is needed to drop a connection."""
+    """The part of a websocket that is needed to close a connection."""
 
     async def close(self, code: int = 1000, reason: str | None = None) -> None: ...
 
 
 class Connection:
-    """One client's connection and its allowance of messages, which refills as time goes by."""
+    """A client's connection with its rate limit, a token bucket."""
 
-    def __init__(self, socket: Closable, settings: Limits, clock: Clock) -> None:
-        self.socket, self.settings, self.clock = socket, settings, clock
-        self.heard = self.refilled = clock()
-        self.allowance = float(settings.burst)
+    def __init__(self, socket: Closable, limits: Limits, clock: Clock) -> None:
+        self.socket, self.limits, self.clock = socket, limits, clock
+        self.last_message = clock()
+        self.allowance = float(limits.burst)
 
-    def may_speak(self) -> bool:
-        """Note a message; False if it is one too many."""
+    def allow_message(self) -> bool:
+        """Count a message; return False if it exceeds the rate limit."""
         now = self.clock()
-        earned = (now - self.refilled) * self.settings.messages_per_second
-        self.heard = self.refilled = now
-        self.allowance = min(self.allowance + earned, float(self.settings.burst))
+        earned = (now - self.last_message) * self.limits.messages_per_second
+        self.last_message = now
+        self.allowance = min(self.allowance + earned, float(self.limits.burst))
         if self.allowance < 1:
             return False
         self.allowance -= 1
@@ -37,27 +37,28 @@ class Connection:
 
 
 class Connections:
-    """All of them. A new one is let in if there is room, or if room can be made by dropping an idle one."""
+    """All open connections. At the maximum, a new one is accepted only if an idle one can be closed."""
 
-    def __init__(self, settings: Limits, clock: Clock = time.monotonic) -> None:
-        self.settings, self.clock = settings, clock
+    def __init__(self, limits: Limits, clock: Clock = time.monotonic) -> None:
+        self.limits, self.clock = limits, clock
         self.open: set[Connection] = set()
 
-    async def admit(self, socket: Closable) -> Connection | None:
-        if len(self.open) >= self.settings.connections and not await self._make_room():
+    async def add(self, socket: Closable) -> Connection | None:
+        """A new connection, or None if there are too many."""
+        if len(self.open) >= self.limits.connections and not await self._close_most_idle():
             return None
-        connection = Connection(socket, self.settings, self.clock)
+        connection = Connection(socket, self.limits, self.clock)
         self.open.add(connection)
         return connection
 
-    def leave(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         self.open.discard(connection)
 
-    async def _make_room(self) -> bool:
-        quietest = min(self.open, key=lambda connection: connection.heard)
-        if self.clock() - quietest.heard < self.settings.crowded_idle_seconds:
+    async def _close_most_idle(self) -> bool:
+        most_idle = min(self.open, key=lambda connection: connection.last_message)
+        if self.clock() - most_idle.last_message < self.limits.idle_seconds_at_maximum:
             return False
-        self.leave(quietest)
-        with contextlib.suppress(RuntimeError):  # it is just leaving by itself
-            await quietest.socket.close(1001, "idle, and others are waiting")
+        self.remove(most_idle)
+        with contextlib.suppress(RuntimeError):  # the client is closing it at the same time
+            await most_idle.socket.close(1001, "idle; closed for a new connection")
         return True

@@ -1,4 +1,4 @@
-"""What goes on inside an agent, as plain data for the page: every map is cut to the world, row by row."""
+"""Intermediate values of an agent as plain data for the page; every map is cropped to the world, row by row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,96 +17,106 @@ from groundling.world.catalog import CELL_PIXELS, Pixels
 from groundling.world.rendering import draw, on_map, view_cells
 from groundling.world.simulation import ACTIONS
 
-TOP = 5
+TOP_WORDS = 5
 NAME_AND_COLOR = ("what is in the east ?", "what is the color of the object in the east ?")
-"""Questions whose answers tell what a thing is, once their place is another one."""
+"""Questions about an object's name and color; `describe_cell` replaces the position that they ask about."""
 
 
-def picture(scene: Scene) -> Pixels:
-    """[H, W, 3]: what the agent sees of a scene."""
+def render_view(scene: Scene) -> Pixels:
+    """[H, W, 3]: the agent's view of a scene."""
     pixels: Pixels = draw(view_cells(scene.scenario.state()), scene.teacher.catalog.pictures[CELL_PIXELS])[0]
     return pixels
 
 
-def explain(thinker: BatchedInference, agent: TrainedAgent, scene: Scene, words: tuple[str, ...]) -> Intermediates:
-    """The named arrays of `Model.explain`."""
-    numbers = {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
-    return thinker.explain(agent.model, picture(scene), [numbers[word] for word in words])
+def intermediate_values(
+    inference: BatchedInference, agent: TrainedAgent, scene: Scene, words: tuple[str, ...]
+) -> Intermediates:
+    """The named arrays of `Model.explain` for a sentence of known words."""
+    tokens = {word: k for k, word in enumerate(agent.words)}
+    return inference.explain(agent.model, render_view(scene), [tokens[word] for word in words])
 
 
-def told(agent: TrainedAgent, scene: Scene, intermediates: Intermediates) -> dict[str, Any]:
-    """The insides that the page shows; a model without interpreter, map or answers has null there."""
+def explanation(agent: TrainedAgent, scene: Scene, intermediates: Intermediates) -> dict[str, Any]:
+    """The intermediate values that the page shows; None for those that the model does not have."""
 
-    def part(name: str, plain: Callable[[NDArray[np.float32]], Any]) -> Any:
-        return plain(intermediates[name]) if name in intermediates else None
+    def convert(name: str, to_plain: Callable[[NDArray[np.float32]], Any]) -> Any:
+        return to_plain(intermediates[name]) if name in intermediates else None
+
+    def to_map(values: NDArray[np.float32]) -> list[float]:
+        return _to_map(scene, values)
 
     return {
-        "attention": part("word_attention", _rounded),
-        "gates": part("gates", _rounded),
-        "steps": part("x_loc_steps", lambda maps: [_map(scene, one) for one in maps]),
-        "x_loc": part("x_loc", lambda one: _map(scene, one)),
-        "terrain": part("x_terr", lambda one: _map(scene, one)),
-        "value": part("value_map", lambda one: _map(scene, one)),
-        "actions": dict(zip(ACTIONS, _rounded(intermediates["action_probabilities"]), strict=True)),
-        "answers": part("answer_scores", lambda scores: _answers(agent, scores)),
+        "word_attention": convert("word_attention", _rounded),
+        "gates": convert("gates", _rounded),
+        "x_loc_steps": convert("x_loc_steps", lambda maps: [to_map(values) for values in maps]),
+        "x_loc": convert("x_loc", to_map),
+        "x_terr": convert("x_terr", to_map),
+        "value_map": convert("value_map", to_map),
+        "action_probabilities": dict(zip(ACTIONS, _rounded(intermediates["action_probabilities"]), strict=True)),
+        "answers": convert("answer_scores", lambda scores: _top_answers(agent, scores)),
     }
 
 
-def _answers(agent: TrainedAgent, scores: NDArray[np.float32]) -> list[dict[str, Any]]:
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
-    best = np.argsort(-scores)[:TOP].tolist()
+def _top_answers(agent: TrainedAgent, scores: NDArray[np.float32]) -> list[dict[str, Any]]:
+    probabilities = np.exp(scores - scores.max())
+    probabilities /= probabilities.sum()
     return [
-        {"word": agent.checkpoint.lexicon[k], "share": round(float(shares[k]), 4), "score": round(float(scores[k]), 2)}
-        for k in best
+        {
+            "word": agent.words[k],
+            "probability": round(float(probabilities[k]), 4),
+            "score": round(float(scores[k]), 2),
+        }
+        for k in np.argsort(-scores)[:TOP_WORDS].tolist()
     ]
 
 
-def where(agent: TrainedAgent, scene: Scene, word: str) -> list[float]:
-    """The map of where the agent sees a word."""
-    if word not in agent.checkpoint.lexicon:
-        raise InputError(f"word {word!r}: the agent does not know it")
-    model = _grounded(agent)
+def detection_map(agent: TrainedAgent, scene: Scene, word: str) -> list[float]:
+    """Probability of each position of the world under the detector of a word."""
+    if word not in agent.words:
+        raise InputError(f"word must be in the agent's lexicon, got {word!r}")
+    model = _attention_model(agent)
     with torch.no_grad():
-        maps = model.word_detections(_views(model, scene, 1))[0].numpy()
-    return _map(scene, maps[agent.checkpoint.lexicon.index(word)])
+        maps = model.word_detections(_views(scene, 1))[0].numpy()
+    return _to_map(scene, maps[agent.words.index(word)])
 
 
-def seen_at(agent: TrainedAgent, scene: Scene, position: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Which of some words the agent would say of a place, asked for its name and for its color.
+def describe_cell(agent: TrainedAgent, scene: Scene, position: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The most probable of `words` as answers to what is at a position and which color it has.
 
-    Where a word's map has its peak tells less: the map of a thing that is not there has one too.
+    The peaks of detection maps are less informative: the map of an absent object has a peak too.
     """
-    model, numbers = _grounded(agent), {word: k for k, word in enumerate(agent.checkpoint.lexicon)}
-    if not model.answers:
-        raise InputError(f"a model of method {model.config.method!r} answers no questions")
-    questions = [[numbers[word] for word in question.split()] for question in NAME_AND_COLOR]
-    in_view = np.arange(model.config.positions, dtype=np.float32)
-    at = int(on_map(in_view, scene.scenario.size, scene.scenario.agent).flat[position])
+    model, tokens = _attention_model(agent), {word: k for k, word in enumerate(agent.words)}
+    if not model.has_answer_head:
+        raise InputError(f"model must have an answer head, got method {model.config.method!r}")
+    questions = [[tokens[word] for word in question.split()] for question in NAME_AND_COLOR]
+    view_positions = np.arange(model.spec.positions, dtype=np.float32)
+    view_position = int(on_map(view_positions, scene.scenario.size, scene.scenario.agent).flat[position])
     with torch.no_grad():
-        scores = model.answer_at(_views(model, scene, len(questions)), at, model.tokens(questions))
-    name, color = scores[:, [numbers[word] for word in words]].softmax(1)
-    shares = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # nothing has no color
-    best = shares.topk(min(TOP, len(words))).indices.tolist()
-    return [{"word": words[k], "share": round(float(shares[k]), 4)} for k in best]
+        scores = model.answer_at(_views(scene, len(questions)), view_position, model.tokens(questions))
+    name, color = scores[:, [tokens[word] for word in words]].softmax(1)
+    probabilities = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # an empty cell has no color
+    best = probabilities.topk(min(TOP_WORDS, len(words))).indices.tolist()
+    return [{"word": words[k], "probability": round(float(probabilities[k]), 4)} for k in best]
 
 
-def _grounded(agent: TrainedAgent) -> AttentionModel:
+def _attention_model(agent: TrainedAgent) -> AttentionModel:
     if not isinstance(agent.model, AttentionModel):
-        raise InputError(f"a model of method {agent.model.config.method!r} has no maps of words")
+        raise InputError(f"model must have word detection maps, got method {agent.model.config.method!r}")
     return agent.model
 
 
-def _views(model: AttentionModel, scene: Scene, times: int) -> View:
-    pixels = torch.from_numpy(picture(scene))
-    return View.of_images(pixels.expand(times, -1, -1, -1), model.config.cell)
+def _views(scene: Scene, batch: int) -> View:
+    """The agent's view of a scene, `batch` times."""
+    pixels = torch.from_numpy(render_view(scene))
+    return View.of_images(pixels.expand(batch, -1, -1, -1))
 
 
-def _map(scene: Scene, seen: NDArray[np.float32]) -> list[float]:
-    return _rounded(on_map(seen, scene.scenario.size, scene.scenario.agent).ravel())
+def _to_map(scene: Scene, values: NDArray[np.float32]) -> list[float]:
+    """Values over the agent's view [N], cropped to the world and flattened."""
+    return _rounded(on_map(values, scene.scenario.size, scene.scenario.agent).ravel())
 
 
 def _rounded(values: NDArray[np.float32]) -> list[Any]:
-    """As lists, with four decimals, which is more than anyone reads."""
+    """Nested lists of numbers with four decimals, to keep messages short."""
     numbers: list[Any] = np.round(values.astype(np.float64), 4).tolist()
     return numbers

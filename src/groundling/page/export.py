@@ -1,6 +1,5 @@
-"""A walk to take home: as a moving picture, or as one HTML file that plays alone."""
+"""Export of a walk as a GIF animation, or as one HTML file that needs no server."""
 
-import base64
 import io
 import json
 import re
@@ -10,77 +9,73 @@ from typing import Any
 import numpy as np
 
 from groundling.page.scene import Scene
-from groundling.page.sentence_check import QUESTION, Reading
+from groundling.page.sentence_check import QUESTION, SentenceCheck
 from groundling.page.static_files import STATIC
-from groundling.page.uploads import png
-from groundling.study.pictures import over_text, save_gif, warmed
-from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, PERSON_PIXELS, WALL
+from groundling.page.uploads import png_base64
+from groundling.study.pictures import overlay_attention, save_gif, with_caption
+from groundling.world.catalog import AGENT, DISPLAY_PIXELS, FIRST_ICON, FLOOR, WALL
 from groundling.world.rendering import draw, map_cells
 
-SCRIPTS = ("dom.js", "scene.js", "board.js", "inside.js", "player.js", "pane.js", "souvenir.js")
-"""Modules of the page, in the order in which they need each other."""
+SCRIPTS = ("dom.js", "scene.js", "board.js", "explanation.js", "player.js", "agent_pane.js", "export.js")
+"""Modules of the page that show a walk; each one imports only from earlier ones."""
 
 
 @dataclass(frozen=True)
 class WalkRecording:
-    """A episode as it was: one scene and one thought for each step."""
+    """A recorded walk: one scene and one step (explanation and move) per frame."""
 
     agent: str
     scenes: list[Scene]
-    reading: Reading
-    thoughts: list[dict[str, Any]]
+    check: SentenceCheck
+    steps: list[dict[str, Any]]
 
 
-def gif(recording: WalkRecording) -> bytes:
-    """Each step's map, colored by attention, over what was said."""
+def to_gif(recording: WalkRecording) -> bytes:
+    """An animation of the map with the agent's attention, and the sentence as a caption."""
     size = recording.scenes[0].scenario.size
     frames = []
-    for scene, thought in zip(recording.scenes, recording.thoughts, strict=True):
-        pixels = draw(map_cells(scene.scenario.state()), scene.teacher.catalog.pictures[PERSON_PIXELS])[0]
-        x_loc = thought["inside"]["x_loc"]
+    for scene, step in zip(recording.scenes, recording.steps, strict=True):
+        pixels = draw(map_cells(scene.scenario.state()), scene.teacher.catalog.pictures[DISPLAY_PIXELS])[0]
+        x_loc, answers = step["explanation"]["x_loc"], step["explanation"]["answers"]
         if x_loc is not None:
-            pixels = warmed(pixels, np.array(x_loc, np.float32).reshape(size, size))
-        lines = [" ".join(recording.reading.words)]
-        if recording.reading.kind == QUESTION and thought["inside"]["answers"]:
-            lines.append(f"{recording.agent}: {thought['inside']['answers'][0]['word']}")
-        frames.append(over_text(pixels, lines))
+            pixels = overlay_attention(pixels, np.array(x_loc, np.float32).reshape(size, size))
+        lines = [" ".join(recording.check.words)]
+        if recording.check.kind == QUESTION and answers:
+            lines.append(f"{recording.agent}: {answers[0]['word']}")
+        frames.append(with_caption(pixels, lines))
     out = io.BytesIO()
     save_gif(frames, out, milliseconds=700)
     return out.getvalue()
 
 
-def html(recording: WalkRecording) -> str:
-    """One file: the page's own style and the modules that show a walk, with the walk and its icons as data."""
+def to_html(recording: WalkRecording) -> str:
+    """One file with the page's style sheet, the modules that show a walk, and the walk and its icons as data."""
     first = recording.scenes[0]
     scene = first.to_dict()
-    pictures = first.teacher.catalog.pictures[PERSON_PIXELS]
-    numbers = {"agent": AGENT, "wall": WALL, "floor": FLOOR}
+    pictures = first.teacher.catalog.pictures[DISPLAY_PIXELS]
+    cells = {"agent": AGENT, "wall": WALL, "floor": FLOOR}
     for entry, (_, icon) in zip(scene["objects"], first.scenario.objects, strict=True):
-        numbers[f"{entry['name']}/{entry['icon']}"] = FIRST_ICON + icon
-    record = {
+        cells[f"{entry['name']}/{entry['icon']}"] = FIRST_ICON + icon
+    walk = {
         "agent": recording.agent,
         "size": first.scenario.size,
         "scene": scene,
-        "icons": {key: _data_url(png(pictures[cell])) for key, cell in numbers.items()},
-        "reading": recording.reading.to_dict(first),
+        "icons": {key: "data:image/png;base64," + png_base64(pictures[cell]) for key, cell in cells.items()},
+        "sentence_check": recording.check.to_dict(first),
         "frames": [
-            {"at": scene.scenario.at(scene.scenario.agent), **thought}
-            for scene, thought in zip(recording.scenes, recording.thoughts, strict=True)
+            {"at": scene.scenario.at(scene.scenario.agent), **step}
+            for scene, step in zip(recording.scenes, recording.steps, strict=True)
         ],
     }
     parts = {
         "STYLE": STATIC["page.css"].text,
-        "DATA": json.dumps(record).replace("<", "\\u003c"),  # or a `</script>` in it would end it
+        "DATA": json.dumps(walk).replace("<", "\\u003c"),  # `</script>` in the data would end the element
         "SCRIPT": "\n".join(_without_imports(STATIC[name].text) for name in SCRIPTS),
     }
-    return re.sub(r"\{\{(STYLE|DATA|SCRIPT)\}\}", lambda match: parts[match[1]], STATIC["souvenir.html"].text)
+    return re.sub(r"\{\{(STYLE|DATA|SCRIPT)\}\}", lambda match: parts[match[1]], STATIC["export.html"].text)
 
 
 def _without_imports(script: str) -> str:
-    """A module as a part of a longer one: what it imports stands before it."""
+    """A module without `import` and `export`, to be concatenated after the modules that it imports."""
     script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
     return re.sub(r"^export ", "", script, flags=re.MULTILINE)
-
-
-def _data_url(data: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(data).decode()

@@ -1,4 +1,4 @@
-"""How much of everything a client may have. The defaults suit one machine that many people look at."""
+"""Limits on what a client may send. The defaults suit one machine with many visitors."""
 
 from dataclasses import dataclass
 
@@ -8,32 +8,34 @@ class Limits:
     """Limits of the server."""
 
     message_bytes: int = 1024 * 1024
-    """Longest message; a longer one closes the connection."""
+    """Maximum length of a message; a longer one closes the connection."""
     messages_per_second: float = 40.0
-    """Of one connection, on average."""
+    """Maximum average message rate of a connection."""
     burst: int = 80
-    """Messages that a connection may send at once."""
+    """Maximum number of messages that a connection may send at once."""
     connections: int = 64
-    """Open at the same time."""
+    """Maximum number of open connections."""
     idle_seconds: float = 900.0
-    """A connection that sent nothing for so long is dropped."""
-    crowded_idle_seconds: float = 60.0
-    """The same, when there is no room for a new one."""
+    """Seconds without a message after which a connection is closed."""
+    idle_seconds_at_maximum: float = 60.0
+    """Seconds without a message after which a connection may be closed for a new one, at the maximum number."""
     threads: int = 32
-    """That answer messages; more of them let more thoughts be thought together."""
+    """Worker threads that answer messages; more threads allow larger inference batches."""
     sentence_chars: int = 200
+    """Maximum number of characters of a sentence."""
     sentence_words: int = 20
+    """Maximum number of words of a sentence."""
     walk_steps: int = 64
-    """Of an exported connection."""
+    """Maximum number of positions of an exported walk."""
     name_chars: int = 20
-    """Of a word that is taught, or of a drawing's name."""
+    """Maximum number of characters of a taught word or of a drawing's name."""
     drawings: int = 4
-    """Pictures of the user's own in one world."""
+    """Maximum number of user-drawn object classes in one scene."""
     upload_bytes: int = 256 * 1024
-    """Of an uploaded picture."""
+    """Maximum file size of an uploaded image."""
     upload_pixels: int = 1024
-    """Longest side of an uploaded picture."""
+    """Maximum side length of an uploaded image."""
     taught_words: int = 8
-    """Words taught in one connection."""
+    """Maximum number of words taught in one connection."""
     examples: int = 10
-    """Of one word."""
+    """Maximum number of examples per taught word."""

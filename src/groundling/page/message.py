@@ -1,4 +1,4 @@
-"""Messages of clients, read with suspicion: each field is checked for type and size, and none is left over."""
+"""Untrusted client messages: every field is checked for type and size, and unknown fields are refused."""
 
 import json
 from typing import Any
@@ -8,14 +8,14 @@ from groundling.world.scenario import quote
 
 
 class Message:
-    """The fields of one JSON object; whoever reads it takes each field, then calls `end`."""
+    """The fields of one JSON object. Read each field by a method, then call `end` to refuse unknown ones."""
 
-    def __init__(self, record: Any, what: str = "a message") -> None:
+    def __init__(self, record: Any, name: str = "message") -> None:
         if not isinstance(record, dict):
-            raise InputError(f"{what} is a JSON object, not {quote(record)}")
-        self._what = what
+            raise InputError(f"{name} must be a JSON object, got {quote(record)}")
+        self._name = name
         self._record = record
-        self._taken: set[str] = set()
+        self._known: set[str] = set()
 
     @classmethod
     def parse(cls, text: str) -> "Message":
@@ -24,52 +24,62 @@ class Message:
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError("a message is JSON, and this is none") from None
+            raise InputError("message must be valid JSON") from None
 
-    def take(self, name: str) -> Any:
-        """A field that must be there."""
-        if name not in self._record:
-            raise InputError(f"{name!r} is missing in {self._what}")
-        self._taken.add(name)
-        return self._record[name]
+    def required(self, field: str) -> Any:
+        """The unchecked value of a field that must exist."""
+        if field not in self._record:
+            raise InputError(f"{self._name} must have a field {field!r}")
+        self._known.add(field)
+        return self._record[field]
 
-    def has(self, name: str) -> bool:
-        """Whether an optional field is there; null counts as none."""
-        self._taken.add(name)
-        return self._record.get(name) is not None
+    def optional(self, field: str) -> Any:
+        """The unchecked value of a field, or None if it does not exist or is null."""
+        self._known.add(field)
+        return self._record.get(field)
 
-    def text(self, name: str, most: int) -> str:
-        value = self.take(name)
+    def ignore(self, *fields: str) -> None:
+        """Allow fields whose values are not used."""
+        self._known.update(fields)
+
+    def text(self, field: str, max_chars: int) -> str:
+        """A string with at least one visible character."""
+        value = self.required(field)
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{name} is a text, not {quote(value)}")
-        if len(value) > most:
-            raise InputError(f"{name} of {len(value):,} letters: {most:,} at the most")
+            raise InputError(f"{field} must be a non-empty string, got {quote(value)}")
+        if len(value) > max_chars:
+            raise InputError(f"{field} must have at most {max_chars:,} characters, got {len(value):,}")
         return value
 
-    def whole(self, name: str, below: int) -> int:
-        value = self.take(name)
+    def integer(self, field: str, below: int) -> int:
+        """An integer from 0 to `below` - 1."""
+        value = self.required(field)
         if type(value) is not int or not 0 <= value < below:
-            raise InputError(f"{name} {quote(value)}: it is a whole number, 0 or more and below {below:,}")
+            raise InputError(f"{field} must be an integer from 0 to {below - 1:,}, got {quote(value)}")
         return value
 
-    def one_of(self, name: str, choices: tuple[str, ...]) -> str:
-        value = self.take(name)
+    def choice(self, field: str, choices: tuple[str, ...]) -> str:
+        """One of `choices`."""
+        value = self.required(field)
         if not isinstance(value, str) or value not in choices:
-            raise InputError(f"{name} {quote(value)}: it is one of {', '.join(choices)}")
+            raise InputError(f"{field} must be one of {', '.join(choices)}, got {quote(value)}")
         return value
 
-    def items(self, name: str, most: int) -> list[Any]:
-        value = self.take(name)
-        if not isinstance(value, list) or len(value) > most:
-            raise InputError(f"{name} {quote(value)}: it is a list of {most} at the most")
+    def items(self, field: str, max_items: int) -> list[Any]:
+        """A list of unchecked items."""
+        value = self.required(field)
+        if not isinstance(value, list):
+            raise InputError(f"{field} must be a list, got {quote(value)}")
+        if len(value) > max_items:
+            raise InputError(f"{field} must have at most {max_items} items, got {len(value):,}")
         return value
 
     def end(self) -> None:
-        """Refuse what nobody asked for."""
-        for name in self._record:
-            if name not in self._taken:
-                raise InputError(f"unknown field {quote(name)} in {self._what}{nearest(name[:40], self._taken)}")
+        """Refuse fields that were not read."""
+        for field in self._record:
+            if field not in self._known:
+                raise InputError(f"unknown field {quote(field)} in {self._name}{nearest(field[:40], self._known)}")
 
 
 def _refuse_constant(name: str) -> None:
-    raise InputError(f"{name} in a message: numbers are finite")
+    raise InputError(f"numbers in a message must be finite, got {name}")

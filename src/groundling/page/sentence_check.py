@@ -1,4 +1,4 @@
-"""What there is to say about a sentence before anybody acts on it: its words, its meaning, what is right."""
+"""Check of a sentence before an agent acts on it: its words, its meaning, and the correct outcome in a scene."""
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -7,92 +7,99 @@ from typing import Any
 from groundling.errors import InputError
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
-from groundling.teacher.grammar import COMMANDS, Meaning
+from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.lexicon import split
+from groundling.teacher.types import Meaning
 from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.shortest_path import best_actions
 
-KNOWN, UNTAUGHT, UNKNOWN = "known", "untaught", "unknown"
-COMMAND, QUESTION, FREE = "command", "question", "free"
+KNOWN, UNSEEN, UNKNOWN = "known", "unseen", "unknown"
+COMMAND, QUESTION, FREE_FORM = "command", "question", "free_form"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A sentence as the teacher and the agent read it."""
+class SentenceCheck:
+    """A sentence as the teacher's grammar and the agent's lexicon read it."""
 
     words: tuple[str, ...]
-    """As the agent hears them: a sentence of the grammar gets its final mark."""
+    """The agent's input; a sentence of the grammar gets its final punctuation."""
     states: tuple[str, ...]
-    """Of each word: KNOWN, UNTAUGHT (its thing has a name, but the agent was never told it) or UNKNOWN."""
-    hints: dict[str, str | None]
-    """For each unknown word the nearest known one."""
+    """State of each word: KNOWN, UNSEEN (it names an object, but was neither in training nor taught) or UNKNOWN."""
+    suggestions: dict[str, str | None]
+    """The most similar known word for each unknown one, if any."""
     meaning: Meaning | None
-    """None for a free sentence."""
-    complaint: str
-    """Why a free sentence is none of the teacher's."""
+    """None for a free-form sentence, which is not in the grammar."""
+    parse_error: str
+    """Why a free-form sentence is not in the grammar; empty otherwise."""
     target: int | None = None
-    """Where a command leads, if the teacher could say it in this world."""
+    """Target position of a command, if the teacher could give it in this scene."""
     answer: str | None = None
-    """The true answer, in the same case."""
-    shortest: int = 0
-    """Steps of a shortest way to the target."""
+    """Correct answer to a question, under the same condition."""
+    shortest_path: int = 0
+    """Number of steps of a shortest path to the target."""
 
     @property
     def kind(self) -> str:
+        """COMMAND, QUESTION or FREE_FORM."""
         if self.meaning is None:
-            return FREE
+            return FREE_FORM
         return COMMAND if self.meaning.type in COMMANDS else QUESTION
 
     def to_dict(self, scene: Scene) -> dict[str, Any]:
+        """As plain data for the page."""
         return {
             "words": [
-                {"text": word, "state": state, "nearest": self.hints.get(word)}
+                {"text": word, "state": state, "suggestion": self.suggestions.get(word)}
                 for word, state in zip(self.words, self.states, strict=True)
             ],
             "kind": self.kind,
             "type": self.meaning.type if self.meaning else None,
-            "complaint": self.complaint,
+            "parse_error": self.parse_error,
             "target": None if self.target is None else scene.scenario.at(self.target),
-            "shortest": self.shortest,
+            "shortest_path": self.shortest_path,
             "answer": self.answer,
         }
 
 
-def read(text: str, scene: Scene, lexicon: tuple[str, ...], untaught: frozenset[str], settings: Limits) -> Reading:
-    """`lexicon` is the agent's; `untaught` are those of its words that nobody ever told it."""
+def check_sentence(
+    text: str, scene: Scene, lexicon: tuple[str, ...], unseen: frozenset[str], limits: Limits
+) -> SentenceCheck:
+    """Check a sentence for an agent with words `lexicon`, of which `unseen` were neither in training nor taught."""
     words = split(text)
-    if len(words) > settings.sentence_words:
-        raise InputError(f"sentence of {len(words)} words: {settings.sentence_words} at the most")
-    meaning, complaint = _parse(words, scene)
+    if len(words) > limits.sentence_words:
+        raise InputError(f"sentence must have at most {limits.sentence_words} words, got {len(words)}")
+    meaning, parse_error = _parse(words, scene)
     if meaning is not None:
         words = scene.teacher.grammar.words(meaning)
     drawn = {name for name, _ in scene.drawings}
-    states = tuple(_state(word, lexicon, untaught, drawn) for word in words)
+    states = tuple(_state(word, lexicon, unseen, drawn) for word in words)
     unknown = [word for word, state in zip(words, states, strict=True) if state == UNKNOWN]
-    hints = {word: next(iter(get_close_matches(word, lexicon, 1, 0.5)), None) for word in unknown}
-    reading = Reading(tuple(words), states, hints, meaning, complaint)
-    return reading if meaning is None else _judged(reading, meaning, scene)
+    suggestions = {word: next(iter(get_close_matches(word, lexicon, 1, 0.5)), None) for word in unknown}
+    check = SentenceCheck(tuple(words), states, suggestions, meaning, parse_error)
+    return check if meaning is None else _with_outcome(check, meaning, scene)
 
 
-def _state(word: str, lexicon: tuple[str, ...], untaught: frozenset[str], drawn: set[str]) -> str:
+def _state(word: str, lexicon: tuple[str, ...], unseen: frozenset[str], drawn: set[str]) -> str:
     if word in lexicon:
-        return UNTAUGHT if word in untaught else KNOWN
-    return UNTAUGHT if word in drawn else UNKNOWN
+        return UNSEEN if word in unseen else KNOWN
+    return UNSEEN if word in drawn else UNKNOWN
 
 
 def _parse(words: list[str], scene: Scene) -> tuple[Meaning | None, str]:
+    """The meaning of a sentence and an empty string, or None and the reason for which it is not in the grammar."""
     try:
         return scene.teacher.grammar.parse(scene.teacher.lexicon.tokens(" ".join(words))), ""
     except InputError as error:
         return None, str(error)
 
 
-def _judged(reading: Reading, meaning: Meaning, scene: Scene) -> Reading:
-    """With the target or the answer that is right in this world, if there is one."""
-    outcome = next((t.outcome for t in valid_sentences(scene.teacher, scene.scenario.state()) if t.of(meaning)), None)
+def _with_outcome(check: SentenceCheck, meaning: Meaning, scene: Scene) -> SentenceCheck:
+    """The check with the correct target or answer, if the sentence is valid in the scene."""
+    sentences = valid_sentences(scene.teacher, scene.scenario.state())
+    outcome = next((sentence.outcome for sentence in sentences if sentence.matches(meaning)), None)
     if outcome is None:
-        return reading
-    if reading.kind == QUESTION:
-        return replace(reading, answer=scene.teacher.lexicon.words[outcome])
+        return check
+    if check.kind == QUESTION:
+        return replace(check, answer=scene.teacher.lexicon.words[outcome])
     _, length = best_actions(scene.scenario.state(outcome))
-    return replace(reading, target=outcome, shortest=int(length[0]))
+    return replace(check, target=outcome, shortest_path=int(length[0]))

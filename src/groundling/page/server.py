@@ -1,4 +1,4 @@
-"""The server: a few files, the sheet of icons, and a websocket on which a client talks with its room."""
+"""The web server: the static files, the icons, and a websocket for the requests of clients."""
 
 import asyncio
 import contextlib
@@ -26,115 +26,119 @@ from groundling.page.static_files import STATIC
 
 LOG = logging.getLogger("groundling.page")
 GOING_AWAY, TOO_BIG, TRY_LATER = 1001, 1009, 1013
-_IDS = 1 << 53
-"""Message numbers are whole numbers of JavaScript."""
+_MAX_ID = 1 << 53
+"""JavaScript represents integers exactly up to this one."""
 
 
 class Server:
-    """Answers browsers; messages are worked on in threads, so that nobody waits for another's connection."""
+    """Answers browsers. Messages are processed in threads, so that no client waits for another."""
 
-    def __init__(self, app: AppState) -> None:
-        self.app, self.settings = app, app.settings
-        self.connections = Connections(app.settings)
-        self.hello = json.dumps({"hello": app.hello()})
+    def __init__(self, state: AppState) -> None:
+        self.state, self.limits = state, state.limits
+        self.connections = Connections(state.limits)
+        self.hello = json.dumps({"hello": state.hello()})
 
     def app(self, host: str, token: str | None) -> ASGIApp:
+        """The ASGI application; see AccessControl for the arguments."""
         routes = [
-            Route("/", self.front),
+            Route("/", self.index),
             Route("/icons.png", self.icons),
-            Route("/static/{name}", self.file),
-            WebSocketRoute("/talk", self.talk),
+            Route("/static/{name}", self.static_file),
+            WebSocketRoute("/ws", self.websocket),
         ]
         return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.quick, self.slow = ThreadPoolExecutor(self.settings.threads), ThreadPoolExecutor(1)
+        self.workers, self.slow_worker = ThreadPoolExecutor(self.limits.threads), ThreadPoolExecutor(1)
         yield
-        self.quick.shutdown(cancel_futures=True)
-        self.slow.shutdown(cancel_futures=True)
+        self.workers.shutdown(cancel_futures=True)
+        self.slow_worker.shutdown(cancel_futures=True)
 
-    async def front(self, _: Request) -> Response:
+    async def index(self, _: Request) -> Response:
         return Response(STATIC["index.html"].data, media_type=STATIC["index.html"].media_type)
 
     async def icons(self, _: Request) -> Response:
-        return Response(self.app.sheet, media_type="image/png")
+        return Response(self.state.icon_sheet, media_type="image/png")
 
-    async def file(self, request: Request) -> Response:
+    async def static_file(self, request: Request) -> Response:
         file = STATIC.get(request.path_params["name"])
         if file is None:
-            return PlainTextResponse("There is no such file.\n", status_code=404)
+            return PlainTextResponse("File not found.\n", status_code=404)
         return Response(file.data, media_type=file.media_type)
 
-    async def talk(self, socket: WebSocket) -> None:
+    async def websocket(self, socket: WebSocket) -> None:
         await socket.accept()
-        connection = await self.connections.admit(socket)
+        connection = await self.connections.add(socket)
         if connection is None:
-            return await socket.close(TRY_LATER, "too many connections are open, try again later")
+            return await socket.close(TRY_LATER, "too many open connections; try again later")
         try:
-            await self._converse(socket, connection)
+            await self._serve_client(socket, connection)
         except WebSocketDisconnect:
             pass
         finally:
-            self.connections.leave(connection)
+            self.connections.remove(connection)
 
-    async def _converse(self, socket: WebSocket, connection: Connection) -> None:
-        client = Client(self.app)
+    async def _serve_client(self, socket: WebSocket, connection: Connection) -> None:
+        client = Client(self.state)
         await socket.send_text(self.hello)
         while socket.application_state is WebSocketState.CONNECTED:
             try:
-                async with asyncio.timeout(self.settings.idle_seconds):
+                async with asyncio.timeout(self.limits.idle_seconds):
                     event = await socket.receive()
             except TimeoutError:
                 return await socket.close(GOING_AWAY, "idle")
             if event["type"] == "websocket.disconnect":
                 return
             text = event.get("text")
-            if text is not None and len(text) > self.settings.message_bytes:
-                return await socket.close(TOO_BIG, "the message is too long")
-            answer = await self.reply(client, connection, text)
+            if text is not None and len(text) > self.limits.message_bytes:
+                return await socket.close(TOO_BIG, f"a message must have at most {self.limits.message_bytes:,} bytes")
+            reply = await self.reply(client, connection, text)
             if socket.application_state is WebSocketState.CONNECTED:
-                await socket.send_text(answer)
+                await socket.send_text(reply)
 
     async def reply(self, client: Client, connection: Connection, text: str | None) -> str:
-        """The answer to one message, whatever it is: a result or what is wrong, and never how the server is made."""
-        number: int | None = None
+        """The reply to one message: a result or an error, without details of the server."""
+        message_id: int | None = None
         try:
-            if not connection.may_speak():
-                await asyncio.sleep(1 / self.settings.messages_per_second)  # or a flood would cost more than it does
-                raise InputError(f"too many messages: {self.settings.messages_per_second:g} a second at the most")
+            if not connection.allow_message():
+                await asyncio.sleep(1 / self.limits.messages_per_second)  # slows down a flood of messages
+                raise InputError(
+                    f"a client must send at most {self.limits.messages_per_second:g} messages per second, got more; "
+                    "try again in a moment"
+                )
             if text is None:
-                raise InputError("a message is text, not bytes")
+                raise InputError("message must be text, got bytes")
             message = Message.parse(text)
-            number = message.whole("id", _IDS)
-            do = message.one_of("do", tuple(client.requests))
-            pool = self.slow if do in client.SLOW else self.quick
-            result = await asyncio.get_running_loop().run_in_executor(pool, client.requests[do], message)
-            return json.dumps({"id": number, **result})
+            message_id = message.integer("id", _MAX_ID)
+            name = message.choice("request", tuple(client.requests))
+            pool = self.slow_worker if name in client.SLOW_REQUESTS else self.workers
+            result = await asyncio.get_running_loop().run_in_executor(pool, client.requests[name], message)
+            return json.dumps({"id": message_id, **result})
         except InputError as error:
-            return json.dumps({"id": number, "error": str(error)})
+            return json.dumps({"id": message_id, "error": str(error)})
         except Exception:
-            LOG.exception("a message could not be answered")
-            return json.dumps({"id": number, "error": "the server could not answer this; its log says why"})
+            LOG.exception("request failed")
+            return json.dumps({"id": message_id, "error": "internal server error; see the server's log"})
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one."""
+    """A listening socket; port 0 selects a free port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         bound = socket.create_server((host, port), family=family)
     except OSError as error:
-        raise InputError(f"{host}, port {port}: cannot listen there ({error.strerror}); give another --port") from error
+        raise InputError(f"cannot listen on {host}, port {port} ({error.strerror}); give another --port") from error
     return bound
 
 
 def serve(server: Server, bound: socket.socket, host: str, token: str | None) -> None:
-    """Answer until a signal comes."""
+    """Serve until a signal arrives."""
     config = uvicorn.Config(
         server.app(host, token),
         ws="websockets-sansio",
-        ws_max_size=server.settings.message_bytes,
-        ws_per_message_deflate=False,  # to pack an answer takes longer than to send it
+        ws_max_size=server.limits.message_bytes,
+        ws_per_message_deflate=False,  # compressing a reply takes longer than sending it
         timeout_graceful_shutdown=2,
         log_level="warning",
         server_header=False,

@@ -1,9 +1,9 @@
-"""The files of the page, read once: what a client asks for is looked up here, and no path of its is ever opened."""
+"""The static files of the page, read once. Requested names are looked up here; no requested path is ever opened."""
 
 from dataclasses import dataclass
 from importlib import resources
 
-_TYPES = {
+_MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -12,8 +12,8 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class File:
-    """One file and how a browser is told of it."""
+class StaticFile:
+    """The content of a file and its media type."""
 
     data: bytes
     media_type: str
@@ -23,8 +23,8 @@ class File:
         return self.data.decode()
 
 
-STATIC: dict[str, File] = {
-    entry.name: File(entry.read_bytes(), _TYPES[ending])
+STATIC: dict[str, StaticFile] = {
+    entry.name: StaticFile(entry.read_bytes(), _MEDIA_TYPES[suffix])
     for entry in resources.files("groundling.page").joinpath("static").iterdir()
-    if (ending := "." + entry.name.rpartition(".")[2]) in _TYPES
+    if (suffix := "." + entry.name.rpartition(".")[2]) in _MEDIA_TYPES
 }

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from groundling.study.curves import learning, write
 from groundling.study.tables import METHODS, Result, held, ordered
 from groundling.teacher.grammar import COMMANDS
-from groundling.world.catalog import PERSON_PIXELS, Catalog
+from groundling.world.catalog import DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import draw
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -193,7 +193,7 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     """Six sentences on their pictures: the map of each step with its words and gate, the terrain and the values."""
     figure = Figure(figsize=(10.0, 2.25 * len(examples)), layout="constrained")
     rows = figure.subplots(len(examples), 5)
-    pictures = Catalog.default().pictures[PERSON_PIXELS]
+    pictures = Catalog.default().pictures[DISPLAY_PIXELS]
     for axes, example in zip(rows, examples, strict=True):
         picture = draw(np.array([example["cells"]], np.int16), pictures)[0]
         for k, axis in enumerate(axes[:3]):

@@ -13,7 +13,7 @@ from groundling.agent import Model
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.teacher.episode_sampling import SentenceBatch
 from groundling.teacher.teacher import EpisodeBatch, Teacher
-from groundling.world.catalog import CELL_PIXELS, PERSON_PIXELS
+from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS
 from groundling.world.rendering import draw, map_cells, on_map, view_cells
 
 CAPTION_PIXELS = 84
@@ -25,7 +25,7 @@ def captioned(
     teacher: Teacher, episode: EpisodeBatch, b: int, lines: Sequence[str], heat: NDArray[np.float32] | None = None
 ) -> Image.Image:
     """The map of episode b from above, colored by attention [N] if given, with lines of text under it."""
-    pixels = draw(map_cells(episode.state)[b : b + 1], teacher.catalog.pictures[PERSON_PIXELS])[0]
+    pixels = draw(map_cells(episode.state)[b : b + 1], teacher.catalog.pictures[DISPLAY_PIXELS])[0]
     if heat is not None:
         pixels = warmed(pixels, on_map(heat, episode.state.size, int(episode.state.agent[b])))
     return over_text(pixels, lines)
@@ -43,11 +43,11 @@ def over_text(pixels: NDArray[np.uint8], lines: Sequence[str]) -> Image.Image:
 
 def warmed(pixels: NDArray[np.uint8], heat: NDArray[np.float32]) -> NDArray[np.uint8]:
     """A map's picture with each cell colored by its share of attention; a frame marks the warm ones."""
-    warm = np.kron(heat, np.ones((PERSON_PIXELS, PERSON_PIXELS)))[..., None]
+    warm = np.kron(heat, np.ones((DISPLAY_PIXELS, DISPLAY_PIXELS)))[..., None]
     mixed = pixels * (1 - 0.6 * warm) + HEAT * 0.6 * warm
     for row, column in np.argwhere(heat > 0.1):
-        top, left = row * PERSON_PIXELS, column * PERSON_PIXELS
-        cell = mixed[top : top + PERSON_PIXELS, left : left + PERSON_PIXELS]
+        top, left = row * DISPLAY_PIXELS, column * DISPLAY_PIXELS
+        cell = mixed[top : top + DISPLAY_PIXELS, left : left + DISPLAY_PIXELS]
         frame = np.ones(cell.shape[:2], np.bool_)
         frame[4:-4, 4:-4] = False
         cell[frame] = HEAT

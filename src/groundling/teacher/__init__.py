@@ -1,0 +1,1 @@
+"""The teacher: its language, which sentences a map triggers, splits and episodes."""

@@ -1,4 +1,4 @@
-"""The kernels behind a episode: draw a map and a command for it, ask a question, put it into words."""
+"""The kernels that sample episodes: a map and a command for it, then a question at each step, as tokens."""
 
 from typing import NamedTuple
 
@@ -7,87 +7,69 @@ from numpy.typing import NDArray
 
 from groundling.jit import kernel
 from groundling.teacher.curriculum import Difficulty, difficulty
-from groundling.teacher.grammar import MAX_WORDS, SLOTS
 from groundling.teacher.lexicon import PREPOSITIONS
 from groundling.teacher.sentence_types import (
     COLOR,
     COMMAND_COUNT,
     DIRECTION,
     EMPTY,
-    NAV_BW_OBJ,
     OBJECT,
     PREPOSITION,
-    REC_BW_OBJ2COL,
-    REC_BW_OBJ2LOC,
-    REC_BW_OBJ2OBJ,
-    Findings,
+    Scratch,
     WordTables,
     describe_objects,
     find_commands,
     find_empty,
     find_questions,
 )
+from groundling.teacher.types import SLOTS, SentenceBatch
 from groundling.world.map_generation import draw_map
 from groundling.world.rng import below, derive
 from groundling.world.shortest_path import distances
-from groundling.world.simulation import Bools, Int16s, State
+from groundling.world.types import Bools, Int16s, State
 
 PREPOSITION_COUNT = len(PREPOSITIONS)
+SLOT_VOCABULARY = np.array([OBJECT, OBJECT, COLOR, DIRECTION, PREPOSITION], np.int64)
+"""[slot]: the row of `WordTables.token` that its words come from"""
+PREPOSITION_SLOT = SLOTS.index("prep")
 EMPTY_CELL_ODDS = 10
-"""One object question in so many is asked of an empty cell."""
-MOST_ATTEMPTS = 1 << 20
-"""So many maps are drawn for one episode before it is called impossible."""
-CHANCES = 1 << 30
+"""One object question in ten is about an empty cell."""
+MAX_ATTEMPTS = 1 << 20
+"""Maps sampled for one episode before it is declared impossible."""
+PROBABILITY_UNIT = 1 << 30
+"""Probabilities are integers out of this number, so that sampling is exact."""
 _MAP, _COMMAND, _QUESTION = range(3)
-"""The parts of a episode that have random numbers of their own."""
-
-
-class SentenceBatch(NamedTuple):
-    """A batch of sentences, or silences."""
-
-    type: Int16s
-    """[B]: index into TYPES, -1 for silence"""
-    template: Int16s
-    """[B]"""
-    slots: Int16s
-    """[B, slot]: class, class, color, direction, preposition; -1 for none"""
-    tokens: Int16s
-    """[B, MAX_WORDS]: word numbers, then padding"""
-    answer: Int16s
-    """[B]: the word number of the true answer, -1 for a command"""
+"""The parts of an episode that have random numbers of their own."""
 
 
 class Rules(NamedTuple):
-    """Everything that is the same for all episodes, for the kernels."""
+    """Everything that is the same for all episodes, as arrays and numbers for the kernels."""
 
     size: int
     objects: tuple[int, int]
     walls: tuple[int, int]
-    curriculum: int
-    type_first: int
-    """Out of CHANCES."""
+    curriculum_episodes: int
+    type_balanced: int
+    """Probability that an episode's sentence type is sampled first, out of PROBABILITY_UNIT."""
     types: Int16s
+    """The types sampled first."""
     min_objects: Int16s
+    """[type]: fewest objects on a map that triggers it"""
+    in_line: Int16s
+    """[type]: objects in one line that a map generated for it has, see `draw_map`"""
     classes: Int16s
-    """In the order in which the curriculum lets them in."""
+    """In the order in which the curriculum introduces them."""
     icon_class: Int16s
     icon_color: Int16s
     first_icon: Int16s
     templates: Int16s
+    """[template, MAX_WORDS]: tokens; -1 - s is slot s"""
     first_template: Int16s
-    shorter: Int16s
+    """[type]: its first template"""
+    templates_up_to: Int16s
+    """[type, length]: number of templates with at most that many words"""
     pad: int
     words: WordTables
-
-
-def no_sentences(batch: int, pad: int) -> SentenceBatch:
-    return SentenceBatch(
-        type=np.full(batch, -1, np.int16),
-        template=np.full(batch, -1, np.int16),
-        slots=np.full((batch, len(SLOTS)), -1, np.int16),
-        tokens=np.full((batch, MAX_WORDS), pad, np.int16),
-        answer=np.full(batch, -1, np.int16),
-    )
 
 
 @kernel
@@ -98,52 +80,54 @@ def begin_episodes(
     state: State,
     command: SentenceBatch,
     question: SentenceBatch,
-    f: Findings,
-    r: Rules,
+    scratch: Scratch,
+    rules: Rules,
 ) -> int:
-    """Begin episode `index[b]` for each b in `where`, into the arrays given. Return one that is impossible, or -1."""
-    positions = np.empty(r.size * r.size, np.int64)
-    distance = np.empty(r.size * r.size, np.int16)
-    queue = np.empty(r.size * r.size, np.int16)
+    """Begin episode `index[b]` for each b in `where`, in place. Return the index of an impossible one, or -1."""
+    positions = np.empty(rules.size * rules.size, np.int64)
+    distance = np.empty(rules.size * rules.size, np.int16)
+    queue = np.empty(rules.size * rules.size, np.int16)
     for b in where:
         key = derive(np.uint64(seed[b]), index[b])
-        level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
-        walls_range = (min(r.walls[0], level.walls), level.walls)
-        classes = r.classes[: level.classes]
-        first = draw_type_first(key, level, r)
-        least = r.min_objects[first] if first >= 0 else 1
-        objects_range = (min(max(r.objects[0], least), level.objects), level.objects)
-        in_line = 2 if first == NAV_BW_OBJ else 3 if first in (REC_BW_OBJ2OBJ, REC_BW_OBJ2LOC, REC_BW_OBJ2COL) else 0
+        level = episode_difficulty(index[b], rules)
+        walls_range = (min(rules.walls[0], level.walls), level.walls)
+        classes = rules.classes[: level.classes]
+        first = draw_type_first(key, level, rules)
+        fewest = rules.min_objects[first] if first >= 0 else 1
+        in_line = rules.in_line[first] if first >= 0 else 0
+        objects_range = (min(max(rules.objects[0], fewest), level.objects), level.objects)
         grid, objects = state.grid[b], state.objects[b]
         type_ = -1
-        for attempt in range(MOST_ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             map_key = derive(derive(key, _MAP), attempt)
             agent = draw_map(
                 map_key,
-                r.size,
+                rules.size,
                 level.open_size,
                 objects_range,
                 walls_range,
                 in_line,
                 classes,
-                r.first_icon,
+                rules.first_icon,
                 grid,
                 objects,
                 positions,
             )
-            n = describe_objects(grid, r.size, objects, agent, r.icon_class, r.icon_color, f, r.words)
+            count = describe_objects(
+                grid, rules.size, objects, agent, rules.icon_class, rules.icon_color, scratch, rules.words
+            )
             if first >= COMMAND_COUNT:
-                find_questions(agent, n, f, r.words)
-                if f.found[first] == 0:
+                find_questions(agent, count, scratch, rules.words)
+                if scratch.found[first] == 0:
                     continue
-            distances(grid, r.size, agent, distance, queue)
-            find_commands(grid, r.size, distance, n, f, r.words)
+            distances(grid, rules.size, agent, distance, queue)
+            find_commands(grid, rules.size, distance, count, scratch, rules.words)
             command_key = derive(key, _COMMAND)
-            type_ = draw_type(command_key, level.words, 0, COMMAND_COUNT, first, f, r)
+            type_ = draw_type(command_key, level.words, 0, COMMAND_COUNT, first, scratch, rules)
             if type_ >= 0:
                 state.agent[b], state.step[b] = agent, 0
-                state.target[b] = say(command_key, level.words, type_, type_, command, b, f, r)
-                ask(key, level.words, n, first, state, question, b, f, r)
+                state.target[b] = write_sentence(command_key, level.words, type_, type_, command, b, scratch, rules)
+                ask(key, level.words, count, first, state, question, b, scratch, rules)
                 break
         if type_ < 0:
             return int(index[b])
@@ -151,16 +135,24 @@ def begin_episodes(
 
 
 @kernel
-def draw_type_first(key: np.uint64, level: Difficulty, r: Rules) -> int:
-    """The type that this episode's map must trigger, or -1 if any will do."""
-    if below(key, 0, CHANCES) >= r.type_first:
+def episode_difficulty(index: int, rules: Rules) -> Difficulty:
+    """The curriculum's limits for an episode."""
+    return difficulty(
+        index, rules.curriculum_episodes, rules.size, rules.objects[1], rules.walls[1], len(rules.classes)
+    )
+
+
+@kernel
+def draw_type_first(key: np.uint64, level: Difficulty, rules: Rules) -> int:
+    """The type that this episode's map must trigger, or -1 for any."""
+    if below(key, 0, PROBABILITY_UNIT) >= rules.type_balanced:
         return -1
     possible = 0
-    for t in r.types:
-        possible += r.min_objects[t] <= level.objects and r.shorter[t, level.words] > 0
+    for t in rules.types:
+        possible += rules.min_objects[t] <= level.objects and rules.templates_up_to[t, level.words] > 0
     k = below(key, 1, possible)
-    for t in r.types:
-        if r.min_objects[t] <= level.objects and r.shorter[t, level.words] > 0:
+    for t in rules.types:
+        if rules.min_objects[t] <= level.objects and rules.templates_up_to[t, level.words] > 0:
             if k == 0:
                 return int(t)
             k -= 1
@@ -168,16 +160,16 @@ def draw_type_first(key: np.uint64, level: Difficulty, r: Rules) -> int:
 
 
 @kernel
-def draw_type(key: np.uint64, words: int, low: int, high: int, first: int, f: Findings, r: Rules) -> int:
-    """`first` if it is one of the types low .. high-1, else any of those; -1 if it has no filling, or none has."""
+def draw_type(key: np.uint64, max_words: int, low: int, high: int, first: int, scratch: Scratch, rules: Rules) -> int:
+    """`first` if it is one of the types low .. high-1, otherwise any of those; -1 if there is no filling for it."""
     if low <= first < high:
         low, high = first, first + 1
     possible = 0
     for t in range(low, high):
-        possible += f.found[t] > 0 and r.shorter[t, words] > 0
+        possible += scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0
     k = below(key, 0, possible)
     for t in range(low, high):
-        if f.found[t] > 0 and r.shorter[t, words] > 0:
+        if scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0:
             if k == 0:
                 return int(t)
             k -= 1
@@ -185,70 +177,88 @@ def draw_type(key: np.uint64, words: int, low: int, high: int, first: int, f: Fi
 
 
 @kernel
-def say(
-    key: np.uint64, words: int, type_: int, kind: int, sentences: SentenceBatch, b: int, f: Findings, r: Rules
+def write_sentence(
+    key: np.uint64,
+    max_words: int,
+    type_: int,
+    kind: int,
+    sentences: SentenceBatch,
+    b: int,
+    scratch: Scratch,
+    rules: Rules,
 ) -> int:
-    """Put a random filling of `kind` into a random template of at most so many words; return its outcome."""
-    filling = f.fillings[kind, below(key, 1, f.found[kind])]
-    template = below(key, 2, r.shorter[type_, words])
+    """Put a random filling of `kind` into a random template of at most `max_words` words; return its outcome."""
+    filling = scratch.fillings[kind, below(key, 1, scratch.found[kind])]
+    template = below(key, 2, rules.templates_up_to[type_, max_words])
     preposition = below(key, 3, PREPOSITION_COUNT)
     sentences.type[b], sentences.template[b] = type_, template
     slots, tokens = sentences.slots[b], sentences.tokens[b]
-    slots[:4] = filling[:4]
-    slots[4] = -1
-    for i, token in enumerate(r.templates[r.first_template[type_] + template]):
+    slots[:PREPOSITION_SLOT] = filling[:PREPOSITION_SLOT]
+    slots[PREPOSITION_SLOT] = -1
+    for i, token in enumerate(rules.templates[rules.first_template[type_] + template]):
         if token >= 0:
             tokens[i] = token
-        elif token >= -2:
-            tokens[i] = r.words.numbers[OBJECT, filling[-1 - token]]
-        elif token == -3:
-            tokens[i] = r.words.numbers[COLOR, filling[2]]
-        elif token == -4:
-            tokens[i] = r.words.numbers[DIRECTION, filling[3]]
         else:
-            slots[4] = preposition
-            tokens[i] = r.words.numbers[PREPOSITION, preposition]
+            slot = -1 - token
+            if slot == PREPOSITION_SLOT:
+                slots[slot] = preposition
+            tokens[i] = rules.words.token[SLOT_VOCABULARY[slot], slots[slot]]
     return int(filling[4])
 
 
 @kernel
 def ask(
-    key: np.uint64, words: int, n: int, first: int, state: State, question: SentenceBatch, b: int, f: Findings, r: Rules
+    key: np.uint64,
+    max_words: int,
+    count: int,
+    first: int,
+    state: State,
+    question: SentenceBatch,
+    b: int,
+    scratch: Scratch,
+    rules: Rules,
 ) -> None:
-    """Ask a question of world b, whose `n` objects are in `f`; of type `first` if that is one that can be asked."""
-    find_questions(state.agent[b], n, f, r.words)
-    if first >= COMMAND_COUNT and f.found[first] == 0:
+    """Ask a question about map b, whose `count` objects are in `scratch`; of type `first` where that is possible."""
+    find_questions(state.agent[b], count, scratch, rules.words)
+    if first >= COMMAND_COUNT and scratch.found[first] == 0:
         first = -1
     question_key = derive(derive(key, _QUESTION), state.step[b])
-    type_ = draw_type(question_key, words, COMMAND_COUNT, EMPTY, first, f, r)
+    type_ = draw_type(question_key, max_words, COMMAND_COUNT, EMPTY, first, scratch, rules)
     if type_ < 0:
         question.type[b] = question.template[b] = question.answer[b] = -1
         question.slots[b] = -1
-        question.tokens[b] = r.pad
+        question.tokens[b] = rules.pad
         return
     kind = type_
     if below(question_key, 4, EMPTY_CELL_ODDS) == 0:
-        find_empty(state.grid[b], r.size, state.agent[b], n, type_, f, r.words)
-        kind = EMPTY if f.found[EMPTY] > 0 else type_
-    question.answer[b] = say(question_key, words, type_, kind, question, b, f, r)
+        find_empty(state.grid[b], rules.size, state.agent[b], count, type_, scratch, rules.words)
+        kind = EMPTY if scratch.found[EMPTY] > 0 else type_
+    question.answer[b] = write_sentence(question_key, max_words, type_, kind, question, b, scratch, rules)
 
 
 @kernel
 def ask_questions(
     seed: NDArray[np.int64],
     index: NDArray[np.int64],
-    goes_on: Bools,
+    running: Bools,
     state: State,
     question: SentenceBatch,
-    f: Findings,
-    r: Rules,
+    scratch: Scratch,
+    rules: Rules,
 ) -> None:
-    """Ask in every episode that goes on, into the arrays of `question`."""
+    """Ask a question in every running episode, into the arrays of `question`."""
     for b in range(len(index)):
-        if goes_on[b]:
-            level = difficulty(index[b], r.curriculum, r.size, r.objects[1], r.walls[1], len(r.classes))
-            n = describe_objects(
-                state.grid[b], r.size, state.objects[b], state.agent[b], r.icon_class, r.icon_color, f, r.words
+        if running[b]:
+            level = episode_difficulty(index[b], rules)
+            count = describe_objects(
+                state.grid[b],
+                rules.size,
+                state.objects[b],
+                state.agent[b],
+                rules.icon_class,
+                rules.icon_color,
+                scratch,
+                rules.words,
             )
             key = derive(np.uint64(seed[b]), index[b])
-            ask(key, level.words, n, draw_type_first(key, level, r), state, question, b, f, r)
+            ask(key, level.words, count, draw_type_first(key, level, rules), state, question, b, scratch, rules)

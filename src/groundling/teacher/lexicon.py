@@ -1,4 +1,4 @@
-"""The teacher's words (the paper's table of the lexicon), numbered once: word `k` is token `k` and answer `k`."""
+"""The teacher's words (the paper's lexicon). Word `k` is token `k`, and answer `k`."""
 
 import tomllib
 from collections.abc import Iterable
@@ -19,49 +19,67 @@ COLORS = COLOR_NAMES
 GRAMMATICAL: tuple[str, ...] = tuple(_DATA["grammatical"].split())
 PREPOSITIONS: tuple[str, ...] = tuple(_DATA["prepositions"].split())
 NOTHING = "nothing"
+PAPER_WORDS = tuple(dict.fromkeys((*OBJECTS, *RELATIONS, *COLORS, *GRAMMATICAL)))
+"""The paper's 185 words; `orange` is both an object and a color."""
 
 
-def split(text: str) -> list[str]:
-    """The words of a written sentence, in lower case, with `.` and `?` apart."""
+def split_words(text: str) -> list[str]:
+    """The words of a sentence, in lower case; `.` and `?` are words."""
     return text.lower().replace(".", " . ").replace("?", " ? ").split()
 
 
+def check_new_word(word: str) -> None:
+    """Raise unless `word` can name a new object class."""
+    if word in PAPER_WORDS or not word.isalpha() or not word.islower():
+        raise InputError(
+            f"object class {word!r} must be a new word of lower-case letters; the paper's 185 words are taken"
+        )
+
+
 class Lexicon:
-    """The words and their numbers. Words of a user's own object classes are numbered after the paper's 185."""
+    """The words and their tokens. Words for a user's own object classes follow the paper's 185."""
 
     def __init__(self, new_objects: Iterable[str] = ()) -> None:
         new = tuple(new_objects)
-        self.objects = OBJECTS + new
-        base = dict.fromkeys((*OBJECTS, *RELATIONS, *COLORS, *GRAMMATICAL))  # `orange` is an object and a color
         for word in new:
-            if word in base or not word.isalpha() or not word.islower():
-                raise InputError(f"object class {word!r}: a new class needs a new word of lower-case letters")
-        self.words = (*base, *new)
-        self.number = {word: k for k, word in enumerate(self.words)}
+            check_new_word(word)
+        self.objects = OBJECTS + new
+        self.words = (*PAPER_WORDS, *new)
+        self.token = {word: k for k, word in enumerate(self.words)}
         self.pad = len(self.words)
-        """Fills the rest of a token array, one past the last word."""
+        """Token that pads sentences and means "no answer": one past the last word."""
+
+    @classmethod
+    def of_words(cls, words: Iterable[str]) -> "Lexicon":
+        """The lexicon with exactly these words, as a checkpoint stores them."""
+        words = tuple(words)
+        lexicon = cls(words[len(PAPER_WORDS) :])
+        if lexicon.words != words:
+            raise InputError("lexicon must start with the paper's 185 words in their order, got other words")
+        return lexicon
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def numbers(self, words: Iterable[str]) -> NDArray[np.int16]:
-        return np.array([self.number[word] for word in words], np.int16)
+    def tokens_of(self, words: Iterable[str]) -> NDArray[np.int16]:
+        """The tokens of some words."""
+        return np.array([self.token[word] for word in words], np.int16)
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The words that can answer a question: content words and `nothing`, but not `between`."""
+        """The words that can answer a question: content words and `nothing`, without `between`."""
         return tuple(dict.fromkeys((*self.objects, *DIRECTIONS, *COLORS, NOTHING)))
 
-    def tokens(self, text: str) -> list[int]:
-        """The numbers of a written sentence's words; case and the space before `.` and `?` do not matter."""
-        words = split(text)
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a sentence; case and the space before `.` and `?` do not matter."""
+        words = split_words(text)
         for word in words:
-            if word not in self.number:
+            if word not in self.token:
                 raise InputError(f"unknown word {word!r}{nearest(word, self.words)}")
-        return [self.number[word] for word in words]
+        return [self.token[word] for word in words]
 
-    def text(self, tokens: Iterable[int]) -> str:
-        """A sentence as people write it, from its tokens (padding is passed over)."""
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The sentence of some tokens, capitalized and punctuated; padding is ignored."""
         words = [self.words[k] for k in tokens if k != self.pad]
         if not words:
             return ""

@@ -1,7 +1,7 @@
-"""The sixteen sentence types: when each may be said of a world (C0 to C8), and what its target or true answer is.
+"""Which sentences a map triggers: the conditions of the paper's sixteen sentence types, C0 to C8.
 
-`find_commands` and `find_questions` list every true filling of every type. The teacher then draws a type among those
-that have one, and one of its fillings.
+`find_commands` and `find_questions` list every valid filling of every type. The teacher then samples a type among those
+with at least one filling, and one of its fillings.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from groundling.jit import kernel
 from groundling.teacher.grammar import TYPES
 from groundling.world.catalog import FIRST_ICON, FLOOR, NO_COLOR
-from groundling.world.simulation import Bools, Int16s
+from groundling.world.types import Bools, Int16s
 
 OFFSETS = np.array([(0, 1), (-1, 0), (-1, 1), (-1, -1), (1, 0), (1, 1), (1, -1), (0, -1)], np.int64)
 """[direction]: (rows, columns); north is up. In the order of `lexicon.DIRECTIONS`."""
@@ -26,85 +26,90 @@ _DIRECTION_AT[OFFSETS[:, 0] + 1, OFFSETS[:, 1] + 1] = np.arange(len(OFFSETS))
 ) = range(len(TYPES))  # fmt: skip
 COMMAND_COUNT = REC_COL2OBJ
 EMPTY = len(TYPES)
-"""Questions of an empty cell, whose answer is `nothing`, are listed behind the types."""
+"""Questions about an empty cell, with the answer `nothing`, are listed after the types."""
 
 Ints = NDArray[np.int64]
 
-ANY, NOTHING_HELD_OUT, HELD_OUT_PAIR, HELD_OUT_WORD = range(4)
 OBJECT, COLOR, DIRECTION, PREPOSITION = range(4)
+"""The vocabularies of content slots: rows of `WordTables.token`."""
 
 
 class WordTables(NamedTuple):
-    """What a kernel needs of the lexicon and the split."""
+    """What the kernels need of the lexicon and the split."""
 
-    numbers: Int16s
-    """[OBJECT, COLOR, DIRECTION or PREPOSITION; index]: the number of the word for it."""
-    between: int
+    token: Int16s
+    """[OBJECT, COLOR, DIRECTION or PREPOSITION; index]: the token of the word"""
     nothing: int
-    held: Bools
-    """[word, word]: held-out pairs; [word, last]: held-out words."""
-    wanted: int
-    """Sentences to say: ANY, with NOTHING_HELD_OUT, with a HELD_OUT_PAIR of words that are not, or a HELD_OUT_WORD."""
-    with_answers: bool
-    """Whether a word is held out of answers too."""
+    """Token of the answer `nothing`."""
+    restricted: bool
+    """Whether the split restricts sentences at all."""
+    allowed: Bools
+    """[filling, answer is held out]: whether the split allows a sentence, see `Split.allows`"""
+    first_filling: Ints
+    """[type]: row of its first filling in `allowed`"""
+    filling_stride: Ints
+    """[type, slot]: how far apart the rows of consecutive words in a slot are; 0 for unused slots"""
+    answer_held_out: Bools
+    """[word]: whether the split holds it out of answers"""
 
 
-SEEN = np.dtype(
+OBJECT_ON_MAP = np.dtype(
     [
-        ("place", np.int64),
-        ("row", np.int64),  # of the place; kept because dividing in the loops below is slow
+        ("position", np.int64),
+        ("row", np.int64),  # of the position; stored because divisions in the loops below are slow
         ("column", np.int64),
         ("cls", np.int64),
         ("color", np.int64),
-        ("name", np.int64),  # the word for its class
-        ("color_name", np.int64),  # the word for its color, or -1
-        ("near", np.int64),  # the direction in which the agent sees it close by, or -1
-        ("visible", np.bool_),  # not under the agent, where no picture would show it
-        ("named", np.bool_),  # C1: no other object has its name
-        ("only_color", np.bool_),  # C4: it has a color, and no other object has it
-        ("contrasted", np.bool_),  # C2: another object shares its name or its color, but none both
+        ("name", np.int64),  # token of its class
+        ("color_name", np.int64),  # token of its color, or -1
+        ("near", np.int64),  # the direction from the agent if it is one of the 8 neighbors, or -1
+        ("visible", np.bool_),  # not under the agent, where no image would show it
+        ("named", np.bool_),  # C1: no other object has its class
+        ("only_color", np.bool_),  # C4: it has a color, and no other object has that color
+        ("contrasted", np.bool_),  # C2: another object shares its class or its color, but none shares both
     ]
 )
-"""An object on a map, as the teacher sees it."""
+"""One object of a map, with the facts that the conditions need."""
 
 
-class Findings(NamedTuple):
-    """Scratch for one world: its objects and the fillings found."""
+class Scratch(NamedTuple):
+    """Working memory for one map: its objects and the fillings found."""
 
-    seen: NDArray[np.void]
-    """[object] of SEEN"""
+    objects: NDArray[np.void]
+    """[object] of OBJECT_ON_MAP"""
     found: Ints
-    """[type]: how many fillings were found"""
+    """[type]: number of fillings found"""
     fillings: Ints
-    """[type, filling, (obj, obj2, col, loc, outcome)]: classes, color and direction, or -1; then target or answer"""
+    """[type, filling, (obj, obj2, col, loc, outcome)]: class, class, color and direction, or -1; then the target
+    position or the answer's token"""
 
 
-def findings(most_objects: int) -> Findings:
-    """Room for the findings on maps of up to so many objects."""
-    most_fillings = max(8 * most_objects, most_objects**2)
-    return Findings(
-        np.zeros(most_objects, SEEN),
+def make_scratch(max_objects: int) -> Scratch:
+    """Working memory for maps of up to `max_objects` objects."""
+    max_fillings = max(len(OFFSETS) * max_objects, max_objects**2)
+    return Scratch(
+        np.zeros(max_objects, OBJECT_ON_MAP),
         np.zeros(len(TYPES) + 1, np.int64),
-        np.empty((len(TYPES) + 1, most_fillings, 5), np.int64),
+        np.empty((len(TYPES) + 1, max_fillings, 5), np.int64),
     )
 
 
 @kernel
 def direction(rows: int, columns: int) -> int:
-    """The direction of a neighbor so many rows down and columns right, or -1 if it is none of the eight."""
+    """The direction of an offset (rows down, columns right), or -1 if it is not one of the 8 neighbors."""
     return _DIRECTION_AT[rows + 1, columns + 1] if abs(rows) <= 1 and abs(columns) <= 1 else -1
 
 
 @kernel
 def neighbor(size: int, row: int, column: int, loc: int) -> int:
-    """The place next to (row, column) in a direction, or -1 where the map ends."""
+    """The position next to (row, column) in a direction, or -1 outside the map."""
     row, column = row + OFFSETS[loc, 0], column + OFFSETS[loc, 1]
     return row * size + column if 0 <= row < size and 0 <= column < size else -1
 
 
 @kernel
 def middle(a: Any, b: Any) -> int:
-    """The one place between two objects in the same row or column, or -1."""
+    """The position between two objects that are exactly two cells apart in a row or column, or -1."""
     rows, columns = abs(a.row - b.row), abs(a.column - b.column)
     return (a.position + b.position) // 2 if rows + columns == 2 and rows * columns == 0 else -1
 
@@ -117,178 +122,178 @@ def describe_objects(
     agent: int,
     icon_class: Int16s,
     icon_color: Int16s,
-    f: Findings,
-    w: WordTables,
+    scratch: Scratch,
+    words: WordTables,
 ) -> int:
-    """Describe each object in `f.seen`; return how many there are."""
-    n = 0
+    """Fill `scratch.objects`; return the number of objects."""
+    count = 0
     row, column = agent // size, agent % size
-    while n < len(objects) and objects[n] >= 0:
-        o = f.seen[n]
-        o.position, o.row, o.column = objects[n], objects[n] // size, objects[n] % size
-        icon = grid[o.position] - FIRST_ICON
-        o.cls, o.color = icon_class[icon], icon_color[icon]
-        o.name = w.numbers[OBJECT, o.cls]
-        o.color_name = w.numbers[COLOR, o.color] if o.color != NO_COLOR else -1
-        o.near = direction(o.row - row, o.column - column)
-        o.visible = o.position != agent
-        n += 1
-    for i in range(n):
+    while count < len(objects) and objects[count] >= 0:
+        item = scratch.objects[count]
+        item.position, item.row, item.column = objects[count], objects[count] // size, objects[count] % size
+        icon = grid[item.position] - FIRST_ICON
+        item.cls, item.color = icon_class[icon], icon_color[icon]
+        item.name = words.token[OBJECT, item.cls]
+        item.color_name = words.token[COLOR, item.color] if item.color != NO_COLOR else -1
+        item.near = direction(item.row - row, item.column - column)
+        item.visible = item.position != agent
+        count += 1
+    for i in range(count):
         same_name = same_color = same_both = 0
-        o = f.seen[i]
-        for j in range(n):
-            name, color = o.cls == f.seen[j].cls, o.color == f.seen[j].color
+        item = scratch.objects[i]
+        for j in range(count):
+            name, color = item.cls == scratch.objects[j].cls, item.color == scratch.objects[j].color
             same_name += name
             same_color += color
             same_both += name and color
-        colored = o.color != NO_COLOR
-        o.named = same_name == 1
-        o.only_color = colored and same_color == 1
-        o.contrasted = colored and same_both == 1 and (same_name > 1 or same_color > 1)
-    return n
+        colored = item.color != NO_COLOR
+        item.named = same_name == 1
+        item.only_color = colored and same_color == 1
+        item.contrasted = colored and same_both == 1 and (same_name > 1 or same_color > 1)
+    return count
 
 
 @kernel
-def allowed(w: WordTables, obj: int, obj2: int, col: int, loc: int, answer: int) -> bool:
-    """Whether the split lets the teacher say these words together; `answer` is the word to be answered, or -1."""
-    if w.wanted == ANY:
+def allowed(words: WordTables, type_: int, obj: int, obj2: int, col: int, loc: int, answer: int) -> bool:
+    """Look up whether the split allows a sentence; `answer` is the token of its answer, or -1 for a command."""
+    if not words.restricted:
         return True
-    single = w.held.shape[1] - 1
-    pair = False
-    word = w.with_answers and answer >= 0 and w.held[answer, single]
-    relation = w.numbers[DIRECTION, loc] if loc >= 0 else w.between if obj2 >= 0 else -1
-    color = w.numbers[COLOR, col] if col >= 0 else -1
-    if color >= 0:
-        word |= w.held[color, single]  # `orange` may be held out as an object
+    row = words.first_filling[type_]
     if obj >= 0:
-        name = w.numbers[OBJECT, obj]
-        word |= w.held[name, single]
-        if color >= 0:
-            pair |= w.held[name, color]
-        if relation >= 0:
-            pair |= w.held[name, relation]
-        if obj2 >= 0:
-            other = w.numbers[OBJECT, obj2]
-            word |= w.held[other, single]
-            pair |= w.held[name, other] or w.held[other, relation]
-    if w.wanted == HELD_OUT_PAIR:
-        return pair and not word
-    return word if w.wanted == HELD_OUT_WORD else not (pair or word)
+        row += obj * words.filling_stride[type_, 0]
+    if obj2 >= 0:
+        row += obj2 * words.filling_stride[type_, 1]
+    if col >= 0:
+        row += col * words.filling_stride[type_, 2]
+    if loc >= 0:
+        row += loc * words.filling_stride[type_, 3]
+    held_out = answer >= 0 and words.answer_held_out[answer]
+    return bool(words.allowed[row, int(held_out)])
 
 
 @kernel
-def add_filling(f: Findings, w: WordTables, kind: int, obj: int, obj2: int, col: int, loc: int, outcome: int) -> None:
-    """Add a filling, if the split lets it be said."""
-    if allowed(w, obj, obj2, col, loc, outcome if kind >= COMMAND_COUNT else -1):
-        k = f.found[kind]
-        f.fillings[kind, k, 0] = obj
-        f.fillings[kind, k, 1] = obj2
-        f.fillings[kind, k, 2] = col
-        f.fillings[kind, k, 3] = loc
-        f.fillings[kind, k, 4] = outcome
-        f.found[kind] = k + 1
+def add_filling(
+    scratch: Scratch, words: WordTables, kind: int, type_: int, obj: int, obj2: int, col: int, loc: int, outcome: int
+) -> None:
+    """Add a filling to the list `kind` (its type, or EMPTY) if the split allows it."""
+    if allowed(words, type_, obj, obj2, col, loc, outcome if type_ >= COMMAND_COUNT else -1):
+        k = scratch.found[kind]
+        scratch.fillings[kind, k, 0] = obj
+        scratch.fillings[kind, k, 1] = obj2
+        scratch.fillings[kind, k, 2] = col
+        scratch.fillings[kind, k, 3] = loc
+        scratch.fillings[kind, k, 4] = outcome
+        scratch.found[kind] = k + 1
 
 
 @kernel
-def find_commands(grid: Int16s, size: int, distance: Int16s, n: int, f: Findings, w: WordTables) -> None:
-    """All commands at the beginning of a episode (C0) whose target the agent can reach; `n` objects are seen."""
-    f.found[:COMMAND_COUNT] = 0
-    for i in range(n):
-        o = f.seen[i]
-        if distance[o.position] > 0:
-            if o.named:
-                add_filling(f, w, NAV_OBJ, o.cls, -1, -1, -1, o.position)
-            if o.contrasted:
-                add_filling(f, w, NAV_COL_OBJ, o.cls, -1, o.color, -1, o.position)
-        if not o.named:
+def add(scratch: Scratch, words: WordTables, type_: int, obj: int, obj2: int, col: int, loc: int, outcome: int) -> None:
+    """Add a filling to the list of its own type if the split allows it."""
+    add_filling(scratch, words, type_, type_, obj, obj2, col, loc, outcome)
+
+
+@kernel
+def find_commands(grid: Int16s, size: int, distance: Int16s, count: int, scratch: Scratch, words: WordTables) -> None:
+    """List all commands at the start of an episode (C0) with a reachable target; `count` objects are described."""
+    scratch.found[:COMMAND_COUNT] = 0
+    for i in range(count):
+        item = scratch.objects[i]
+        if distance[item.position] > 0:
+            if item.named:
+                add(scratch, words, NAV_OBJ, item.cls, -1, -1, -1, item.position)
+            if item.contrasted:
+                add(scratch, words, NAV_COL_OBJ, item.cls, -1, item.color, -1, item.position)
+        if not item.named:
             continue
         for loc in range(len(OFFSETS)):
-            position = neighbor(size, o.row, o.column, loc)
+            position = neighbor(size, item.row, item.column, loc)
             if position >= 0 and grid[position] == FLOOR and distance[position] > 0:
-                add_filling(f, w, NAV_NR_OBJ, o.cls, -1, -1, loc, position)
-        for j in range(n):  # C3: both are named, and one cell apart
-            other = f.seen[j]
-            position = middle(o, other)
+                add(scratch, words, NAV_NR_OBJ, item.cls, -1, -1, loc, position)
+        for j in range(count):  # C3: both are unique in their class, and two cells apart
+            other = scratch.objects[j]
+            position = middle(item, other)
             if position >= 0 and other.named and grid[position] == FLOOR and distance[position] > 0:
-                add_filling(f, w, NAV_BW_OBJ, o.cls, other.cls, -1, -1, position)
+                add(scratch, words, NAV_BW_OBJ, item.cls, other.cls, -1, -1, position)
 
 
 @kernel
-def find_questions(agent: int, n: int, f: Findings, w: WordTables) -> None:
-    """All questions of a world and their true answers; `n` objects are seen."""
-    f.found[COMMAND_COUNT:] = 0
-    for i in range(n):
-        o = f.seen[i]
-        if not o.visible:
+def find_questions(agent: int, count: int, scratch: Scratch, words: WordTables) -> None:
+    """List all questions about a map with their true answers; `count` objects are described."""
+    scratch.found[COMMAND_COUNT:] = 0
+    for i in range(count):
+        item = scratch.objects[i]
+        if not item.visible:
             continue
-        if o.only_color:
-            add_filling(f, w, REC_COL2OBJ, -1, -1, o.color, -1, o.name)
-        if o.named and o.color_name >= 0:
-            add_filling(f, w, REC_OBJ2COL, o.cls, -1, -1, -1, o.color_name)
-        if o.near >= 0:  # C5
-            where = w.numbers[DIRECTION, o.near]
-            add_filling(f, w, REC_LOC2OBJ, -1, -1, -1, o.near, o.name)
-            if o.color_name >= 0:
-                add_filling(f, w, REC_LOC2COL, -1, -1, -1, o.near, o.color_name)
-            if o.named:
-                add_filling(f, w, REC_OBJ2LOC, o.cls, -1, -1, -1, where)
-            if o.only_color:
-                add_filling(f, w, REC_COL2LOC, -1, -1, o.color, -1, where)
-            if o.contrasted:
-                add_filling(f, w, REC_COL_OBJ2LOC, o.cls, -1, o.color, -1, where)
-        if o.named:
-            find_relative_questions(agent, n, i, f, w)
+        if item.only_color:
+            add(scratch, words, REC_COL2OBJ, -1, -1, item.color, -1, item.name)
+        if item.named and item.color_name >= 0:
+            add(scratch, words, REC_OBJ2COL, item.cls, -1, -1, -1, item.color_name)
+        if item.near >= 0:  # C5
+            where = words.token[DIRECTION, item.near]
+            add(scratch, words, REC_LOC2OBJ, -1, -1, -1, item.near, item.name)
+            if item.color_name >= 0:
+                add(scratch, words, REC_LOC2COL, -1, -1, -1, item.near, item.color_name)
+            if item.named:
+                add(scratch, words, REC_OBJ2LOC, item.cls, -1, -1, -1, where)
+            if item.only_color:
+                add(scratch, words, REC_COL2LOC, -1, -1, item.color, -1, where)
+            if item.contrasted:
+                add(scratch, words, REC_COL_OBJ2LOC, item.cls, -1, item.color, -1, where)
+        if item.named:
+            find_relative_questions(agent, count, i, scratch, words)
 
 
 @kernel
-def find_relative_questions(agent: int, n: int, i: int, f: Findings, w: WordTables) -> None:
-    """The questions that refer to something by its place beside object `i`, or between it and another."""
-    o = f.seen[i]
-    for j in range(n):
-        other = f.seen[j]
+def find_relative_questions(agent: int, count: int, i: int, scratch: Scratch, words: WordTables) -> None:
+    """List the questions that refer to a cell next to object `i`, or between it and another object."""
+    item = scratch.objects[i]
+    for j in range(count):
+        other = scratch.objects[j]
         if j == i or not other.visible:
             continue
-        loc = direction(other.row - o.row, other.column - o.column)
+        loc = direction(other.row - item.row, other.column - item.column)
         if loc >= 0:  # C6
-            add_filling(f, w, REC_LOC_OBJ2OBJ, o.cls, -1, -1, loc, other.name)
+            add(scratch, words, REC_LOC_OBJ2OBJ, item.cls, -1, -1, loc, other.name)
             if other.color_name >= 0:
-                add_filling(f, w, REC_LOC_OBJ2COL, o.cls, -1, -1, loc, other.color_name)
-        position = middle(o, other)
+                add(scratch, words, REC_LOC_OBJ2COL, item.cls, -1, -1, loc, other.color_name)
+        position = middle(item, other)
         if position < 0 or not other.named or position == agent:
             continue
-        for k in range(n):  # C7
-            between = f.seen[k]
+        for k in range(count):  # C7
+            between = scratch.objects[k]
             if between.position == position:
-                add_filling(f, w, REC_BW_OBJ2OBJ, o.cls, other.cls, -1, -1, between.name)
+                add(scratch, words, REC_BW_OBJ2OBJ, item.cls, other.cls, -1, -1, between.name)
                 if between.color_name >= 0:
-                    add_filling(f, w, REC_BW_OBJ2COL, o.cls, other.cls, -1, -1, between.color_name)
+                    add(scratch, words, REC_BW_OBJ2COL, item.cls, other.cls, -1, -1, between.color_name)
                 if between.near >= 0:  # C8
-                    where = w.numbers[DIRECTION, between.near]
-                    add_filling(f, w, REC_BW_OBJ2LOC, o.cls, other.cls, -1, -1, where)
+                    where = words.token[DIRECTION, between.near]
+                    add(scratch, words, REC_BW_OBJ2LOC, item.cls, other.cls, -1, -1, where)
 
 
 @kernel
-def find_empty(grid: Int16s, size: int, agent: int, n: int, type_: int, f: Findings, w: WordTables) -> None:
-    """All questions of a type that asks for an object by its place, put of an empty cell: the answer is `nothing`."""
-    f.found[EMPTY] = 0
+def find_empty(
+    grid: Int16s, size: int, agent: int, count: int, type_: int, scratch: Scratch, words: WordTables
+) -> None:
+    """List all questions of a type that asks for an object by its position, about empty cells (answer: `nothing`)."""
+    scratch.found[EMPTY] = 0
     if type_ == REC_LOC2OBJ:
         for loc in range(len(OFFSETS)):
             position = neighbor(size, agent // size, agent % size, loc)
             if position >= 0 and grid[position] == FLOOR:
-                add_filling(f, w, EMPTY, -1, -1, -1, loc, w.nothing)
+                add_filling(scratch, words, EMPTY, type_, -1, -1, -1, loc, words.nothing)
         return
-    for i in range(n):
-        o = f.seen[i]
-        if not o.visible or not o.named:
+    for i in range(count):
+        item = scratch.objects[i]
+        if not item.visible or not item.named:
             continue
         if type_ == REC_LOC_OBJ2OBJ:
             for loc in range(len(OFFSETS)):
-                position = neighbor(size, o.row, o.column, loc)
+                position = neighbor(size, item.row, item.column, loc)
                 if position >= 0 and position != agent and grid[position] == FLOOR:
-                    add_filling(f, w, EMPTY, o.cls, -1, -1, loc, w.nothing)
+                    add_filling(scratch, words, EMPTY, type_, item.cls, -1, -1, loc, words.nothing)
         elif type_ == REC_BW_OBJ2OBJ:
-            for j in range(n):
-                other = f.seen[j]
-                position = middle(o, other)
+            for j in range(count):
+                other = scratch.objects[j]
+                position = middle(item, other)
                 if other.visible and other.named and position >= 0 and position != agent and grid[position] == FLOOR:
-                    add_filling(f, w, EMPTY, o.cls, other.cls, -1, -1, w.nothing)
+                    add_filling(scratch, words, EMPTY, type_, item.cls, other.cls, -1, -1, words.nothing)

@@ -1,9 +1,9 @@
-"""Which sentences are for training and which for testing: predicates over the words that a sentence says together.
+"""Splits of the language into training and test sentences: predicates over the content words of a sentence.
 
-zs1 holds out pairs of content words, zs2 and novel hold out object words. In training no command or question says what
-is held out; in testing every one does. A zs2 word still occurs in answers, and so is learned; a novel word does not: its
-objects are only seen, until it is taught. One agent can be tested on both zs1 and zs2 if it was trained with pairs and
-words held out (`joined`): zs1 sentences then say no held-out word.
+zs1 holds out pairs of content words; zs2 and novel hold out object words. Training sentences contain nothing held out;
+every test sentence does. A zs2 word still occurs in answers, and is learned from them; a novel word occurs in no
+sentence and no answer, its objects are only seen. `zs1+zs2` trains with pairs and words held out, so that one agent can
+be tested on both; its zs1 test sentences contain no held-out word.
 """
 
 import hashlib
@@ -11,28 +11,32 @@ import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.errors import InputError
-from groundling.teacher.grammar import Meaning
-from groundling.teacher.lexicon import NOTHING, RELATIONS, Lexicon
+from groundling.atomic_write import atomic_write
+from groundling.errors import InputError, check_choice, check_int
+from groundling.teacher.grammar import TYPES, Grammar
+from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, RELATIONS
+from groundling.teacher.types import SLOTS, Meaning
 
 KINDS = ("normal", "zs1", "zs2", "novel")
+JOINT = "zs1+zs2"
+"""Training that holds out pairs and words."""
 PHASES = ("train", "test")
 _FORMAT = "groundling-split-1"
 
 
 @dataclass(frozen=True)
 class Split:
-    """A set of held-out word groups: pairs for zs1, single words for zs2 and novel, none for normal."""
+    """A set of held-out groups of words: pairs for zs1, single words for zs2 and novel, none for normal."""
 
     kind: str
-    """What is tested: pairs (zs1) or words (zs2, novel)."""
+    """What the test phase contains: pairs (zs1) or words (zs2, novel)."""
     holdout: float
     """X, the percentage held out."""
     seed: int
@@ -44,14 +48,11 @@ class Split:
     ) -> Self:
         """Hold out X % of the object words, or of each sort of pair: object with relation, color or object."""
         objects = sorted(objects)
-        if kind not in KINDS:
-            raise InputError(f"unknown split {kind!r}: it is one of {', '.join(KINDS)}")
+        check_choice("split", kind, KINDS)
         if kind == "normal":
             return cls(kind, 0.0, 0, ())
-        if not 0 < holdout < 100:
-            raise InputError(f"held-out portion {holdout:g}: X is a percentage above 0 and below 100")
-        if seed < 0:
-            raise InputError(f"split seed {seed}: a seed is a whole number, 0 or more")
+        check_holdout(holdout)
+        check_int("split_seed", seed, 0)
         sorts: list[set[tuple[str, ...]]]
         if kind in ("zs2", "novel"):
             sorts = [{(word,) for word in objects}]
@@ -72,22 +73,31 @@ class Split:
     def _set(self) -> frozenset[tuple[str, ...]]:
         return frozenset(self.held_out)
 
-    def says_held_out(self, meaning: Meaning) -> bool:
-        """Whether a sentence with this meaning contains something held out."""
-        return self._says_word(meaning) or self._says_pair(meaning)
+    @property
+    def held_out_words(self) -> tuple[str, ...]:
+        """The words held out alone, in the order of `held_out`."""
+        return tuple(group[0] for group in self.held_out if len(group) == 1)
 
-    def _says_word(self, meaning: Meaning) -> bool:
+    def contains_held_out(self, meaning: Meaning) -> bool:
+        """Whether a sentence with this meaning contains something held out."""
+        return self._contains_word(meaning) or self._contains_pair(meaning)
+
+    def _contains_word(self, meaning: Meaning) -> bool:
         return any((word,) in self._set for word in content_words(meaning))
 
-    def _says_pair(self, meaning: Meaning) -> bool:
+    def _contains_pair(self, meaning: Meaning) -> bool:
         return any(_pair(a, b) in self._set for a, b in itertools.combinations(content_words(meaning), 2))
 
+    def holds_out_answer(self, word: str) -> bool:
+        """Whether training holds the word out of answers, too."""
+        return self.kind == "novel" and (word,) in self._set
+
     def allows(self, meaning: Meaning, phase: str, answer: str = NOTHING) -> bool:
-        """Whether the teacher may say a sentence with this meaning, whose true answer is that word."""
+        """Whether a sentence with this meaning and true answer belongs to a phase. The only statement of the rule."""
         if self.kind == "normal":
             return True
-        word = self._says_word(meaning) or (self.kind == "novel" and (answer,) in self._set)
-        pair = self._says_pair(meaning)
+        word = self._contains_word(meaning) or self.holds_out_answer(answer)
+        pair = self._contains_pair(meaning)
         if phase == "train":
             return not (pair or word)
         return pair and not word if self.kind == "zs1" else word
@@ -96,27 +106,13 @@ class Split:
         """This split, with what another holds out held out as well."""
         return replace(self, held_out=(*self.held_out, *other.held_out))
 
-    def table(self, lexicon: Lexicon) -> NDArray[np.bool_]:
-        """[word, word]: held-out pairs; [word, last]: held-out words. For the kernels."""
-        held = np.zeros((len(lexicon), len(lexicon) + 1), np.bool_)
-        for group in self.held_out:
-            for word in group:
-                if word not in lexicon.number:
-                    raise InputError(f"split: held-out word {word!r} is not in the lexicon")
-            a, b = lexicon.number[group[0]], lexicon.number[group[-1]]
-            if len(group) == 1:
-                held[a, -1] = True
-            else:
-                held[a, b] = held[b, a] = True
-        return held
-
     @property
     def hash(self) -> str:
-        """The same for the same held-out groups, however they were drawn."""
+        """The same for the same held-out groups, however they were sampled."""
         return hashlib.sha256(json.dumps([self.kind, sorted(self.held_out)]).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, with a hash that tells whether it is whole."""
+        """The split as plain data, with a hash that shows whether it was changed."""
         return {
             "format": _FORMAT,
             "kind": self.kind,
@@ -128,30 +124,32 @@ class Split:
 
     @classmethod
     def of(cls, record: Any) -> Self:
-        """From plain data, checked."""
+        """The split of plain data, checked."""
         try:
             if record["format"] != _FORMAT or record["kind"] not in KINDS:
-                raise InputError(f"split: not a {_FORMAT} record")
+                raise InputError(f"split must be a {_FORMAT} record, got another format or kind")
             groups = tuple(tuple(map(str, group)) for group in record["held_out"])
             split = cls(record["kind"], float(record["holdout"]), int(record["seed"]), groups)
             stated = record["hash"]
         except InputError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"split: not a {_FORMAT} record ({error!r})") from error
+            raise InputError(f"split must be a {_FORMAT} record, got something else ({error!r})") from error
         sizes = () if split.kind == "normal" else (1, 2)
         if any(len(group) not in sizes for group in groups):
-            raise InputError(f"split: {split.kind} holds out {'words and pairs of words' if sizes else 'nothing'}")
+            wanted = "words and pairs of words" if sizes else "nothing"
+            raise InputError(f"split of kind {split.kind} must hold out {wanted}, got groups of other sizes")
         if split.hash != stated:
-            raise InputError("split: its held-out list does not match its hash; it was changed")
+            raise InputError("split must match its hash, got a changed list of held-out words; draw the split again")
         return split
 
     def save(self, path: str | Path) -> None:
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", "utf-8")
+        """Write a split file."""
+        atomic_write(path, (json.dumps(self.to_dict(), indent=1) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a split file and check that it is whole."""
+        """Read and check a split file."""
         try:
             return cls.of(json.loads(Path(path).read_text("utf-8")))
         except OSError as error:
@@ -162,10 +160,61 @@ class Split:
             raise InputError(f"split file {path}: not a {_FORMAT} file ({error})") from error
 
 
+class AllowedTable(NamedTuple):
+    """`Split.allows`, tabulated over all fillings of all types for the kernels."""
+
+    allowed: NDArray[np.bool_]
+    """[filling, answer is held out]"""
+    first_filling: NDArray[np.int64]
+    """[type + 1]: row of the type's first filling"""
+    filling_stride: NDArray[np.int64]
+    """[type, obj, obj2, col or loc]: distance of the rows of consecutive words in a slot; 0 for unused slots"""
+
+
+def allowed_table(split: Split, phase: str, grammar: Grammar, classes: tuple[str, ...]) -> AllowedTable:
+    """Evaluate the split once for every filling; `classes` are the objects of the world in index order."""
+    slots = {name: grammar.slots(name) for name in TYPES}
+    return _allowed_table(split, phase, classes, tuple(slots.items()))
+
+
+@lru_cache(maxsize=16)
+def _allowed_table(
+    split: Split,
+    phase: str,
+    classes: tuple[str, ...],
+    slots: tuple[tuple[str, tuple[str, ...]], ...],
+) -> AllowedTable:
+    """As `allowed_table`; cached, because an evaluation makes a teacher for each sentence type of the same split."""
+    vocabulary = {"obj": classes, "obj2": classes, "col": COLORS, "loc": DIRECTIONS}
+    answers = [NOTHING, *[word for word in classes if split.holds_out_answer(word)][:1]]
+    rows: list[list[bool]] = []
+    first = [0]
+    stride = np.zeros((len(slots), len(SLOTS) - 1), np.int64)
+    for t, (type_, names) in enumerate(slots):
+        used = [name for name in names if name != "prep"]
+        for k, name in enumerate(used):
+            stride[t, SLOTS.index(name)] = np.prod([len(vocabulary[other]) for other in used[k + 1 :]], dtype=np.int64)
+        for words in itertools.product(*(vocabulary[name] for name in used)):
+            meaning = Meaning(type_, 0, dict(zip(used, words, strict=True)))
+            rows.append([split.allows(meaning, phase, answer) for answer in answers])
+        first.append(len(rows))
+    allowed = np.array(rows, np.bool_)
+    return AllowedTable(np.repeat(allowed, 2 // len(answers), axis=1), np.array(first), stride)
+
+
 def content_words(meaning: Meaning) -> list[str]:
     """The words of a sentence that name objects, colors and relations."""
     relation = ["between"] if "obj2" in meaning.slots else []
     return [word for slot, word in meaning.slots.items() if slot != "prep"] + relation
+
+
+def check_holdout(holdout: Any) -> None:
+    """Raise unless `holdout` is a percentage."""
+    is_number = isinstance(holdout, int | float) and not isinstance(holdout, bool)
+    if not is_number or not 1 <= holdout < 100:
+        raise InputError(
+            f"holdout must be a percentage, at least 1 and below 100, got {holdout!r}; for one half use 50"
+        )
 
 
 def _pair(a: str, b: str) -> tuple[str, str]:

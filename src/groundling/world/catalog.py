@@ -1,6 +1,6 @@
-"""What can stand in a cell: the object classes, their icons and colors, and the picture of every cell.
+"""The contents of a cell: object classes, their icons and colors, and the image of every cell id.
 
-A cell is a number into `Catalog.pictures`: outside the map, floor, wall, agent, then one number per icon.
+A cell id is an index into `Catalog.pictures`: outside the map, floor, wall, agent, then one id per icon.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from groundling.errors import InputError, nearest
+from groundling.errors import InputError, check_choice, nearest
 
 OUTSIDE, FLOOR, WALL, AGENT, FIRST_ICON = range(5)
 CELL_PIXELS = 12
-"""Side of a cell in the agent's view."""
-PERSON_PIXELS = 64
-"""Side of a cell in pictures for people."""
+"""Side of a cell in the agent's view, in pixels."""
+DISPLAY_PIXELS = 64
+"""Side of a cell in images for display to people, in pixels."""
 FLOOR_COLOR = (0xF2, 0xEF, 0xE9)
 COLOR_NAMES = ("blue", "brown", "gray", "green", "orange", "purple", "red", "yellow")
 NO_COLOR = -1
@@ -31,19 +31,19 @@ Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Goal:
-    """One icon of an object, as `properties.txt` lists it."""
+class IconEntry:
+    """One icon of an object class, as listed in `properties.txt`."""
 
     path: Path
     name: str
-    """The object's class."""
+    """The object class."""
     color: int
     """Index into COLOR_NAMES, or NO_COLOR."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """The icons of a world. Icons of a class stand together; classes are in the order of `classes`."""
+    """The object classes and icons of a world. Icons are grouped by class, in the order of `classes`."""
 
     classes: tuple[str, ...]
     icon_class: NDArray[np.int16]
@@ -51,16 +51,16 @@ class Catalog:
     icon_color: NDArray[np.int16]
     """[icon]: index into COLOR_NAMES, or NO_COLOR."""
     pictures: dict[int, Pixels] = field(repr=False)
-    """Per cell side in pixels: [cell, side, side, 3], the picture of every cell number."""
+    """Side of a cell in pixels -> [cell id, side, side, 3], the image of every cell id."""
 
     @classmethod
     @cache
     def default(cls) -> "Catalog":
-        """The icons that this package ships, as `icons/build.py` made them."""
+        """The icons included in this package, rendered by `icons/build.py`."""
         data = resources.files("groundling.world").joinpath("data")
         entries = json.loads(data.joinpath("icons.json").read_text("utf-8"))
         pictures = {}
-        for side in (CELL_PIXELS, PERSON_PIXELS):
+        for side in (CELL_PIXELS, DISPLAY_PIXELS):
             with data.joinpath(f"icons{side}.png").open("rb") as file:
                 sheet = np.asarray(Image.open(file).convert("RGB"))
             pictures[side] = _cut(sheet, side)[: FIRST_ICON + len(entries)]
@@ -68,12 +68,12 @@ class Catalog:
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Catalog":
-        """A user's icons: `goal/<category>/<class>_<n>.jpg|png`, `agent/`, `block/` and `properties.txt`."""
-        goals, drawn = read_folder(Path(folder))
+        """Load a user's icons: `goal/<category>/<class>_<n>.jpg|png`, `agent/`, `block/` and `properties.txt`."""
+        icons, paths = read_folder(Path(folder))
         pictures = {
-            side: stack_cells([load_cell(path, side) for path in drawn], side) for side in (CELL_PIXELS, PERSON_PIXELS)
+            side: stack_cells([load_cell(path, side) for path in paths], side) for side in (CELL_PIXELS, DISPLAY_PIXELS)
         }
-        return cls._of([(goal.name, goal.color) for goal in goals], pictures)
+        return cls._of([(icon.name, icon.color) for icon in icons], pictures)
 
     @classmethod
     def _of(cls, icons: list[tuple[str, int]], pictures: dict[int, Pixels]) -> Self:
@@ -86,10 +86,13 @@ class Catalog:
         )
 
     def only(self, names: Collection[str]) -> "Catalog":
-        """A catalog of some of the classes, for a smaller world."""
+        """Return a catalog with only the classes in `names`, for a smaller world."""
         for name in names:
             if name not in self.classes:
-                raise InputError(f"class {name!r}: these icons have none{nearest(name, self.classes)}")
+                raise InputError(
+                    f"class must be one of the {len(self.classes)} in the catalog, "
+                    f"got {name!r:.80}{nearest(name[:40], self.classes)}"
+                )
         icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in names]
         cells = [*range(FIRST_ICON), *(FIRST_ICON + k for k in icons)]
         return Catalog._of(
@@ -98,9 +101,9 @@ class Catalog:
         )
 
     def with_class(self, name: str, image: Image.Image) -> "Catalog":
-        """One more class, of one icon that has no color."""
+        """Return a catalog with one more class, which has a single icon without a color name."""
         if name in self.classes:
-            raise InputError(f"class {name!r}: these icons have it already")
+            raise InputError(f"class must not be in the catalog already, got {name!r:.80}; choose another name")
         icons = [(self.classes[c], int(color)) for c, color in zip(self.icon_class, self.icon_color, strict=True)]
         return Catalog._of(
             [*icons, (name, NO_COLOR)],
@@ -108,37 +111,37 @@ class Catalog:
         )
 
     def __reduce__(self) -> Any:
-        """Copies and pickles of the shipped icons are a reference to them, not five megabytes of pictures."""
+        """Pickle the default catalog as a reference instead of five megabytes of images."""
         if self is Catalog.default():
             return Catalog.default, ()
         return Catalog, (self.classes, self.icon_class, self.icon_color, self.pictures)
 
     @property
     def cells(self) -> int:
-        """How many different cells there are: every icon, agent, wall, floor and the outside."""
+        """Number of cell ids: outside, floor, wall, agent and one per icon."""
         return FIRST_ICON + len(self.icon_class)
 
     @cached_property
     def first_icon(self) -> NDArray[np.int16]:
-        """[class]: its first icon; one more entry than classes, so that class c has icons first[c] .. first[c+1]-1."""
+        """[number of classes + 1]: class c has the icons first_icon[c] .. first_icon[c + 1] - 1."""
         return np.searchsorted(self.icon_class, np.arange(len(self.classes) + 1)).astype(np.int16)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The (color, class) pairs that some icon shows."""
+        """The (color, class) pairs for which an icon exists."""
         icons = zip(self.icon_class, self.icon_color, strict=True)
         return frozenset((COLOR_NAMES[color], self.classes[c]) for c, color in icons if color != NO_COLOR)
 
     @cached_property
     def hash(self) -> str:
-        """Changes whenever a class, a color or a picture that the agent sees changes."""
+        """SHA-256 of the classes, the colors and the images in the agent's view."""
         digest = hashlib.sha256(" ".join(self.classes).encode())
         for array in (self.icon_class, self.icon_color, self.pictures[CELL_PIXELS]):
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     def describe(self, cell: int) -> str:
-        """A cell in words, such as `red apple`."""
+        """Describe a cell id in words, such as `red apple`."""
         if cell < FIRST_ICON:
             return ("outside", "floor", "wall", "agent")[cell]
         icon = cell - FIRST_ICON
@@ -146,25 +149,25 @@ class Catalog:
         return name if color == NO_COLOR else f"{COLOR_NAMES[color]} {name}"
 
 
-def read_folder(folder: Path) -> tuple[list[Goal], list[Path]]:
-    """The icons of a folder, class by class, and the pictures to draw cells of: wall, agent, then the icons."""
-    goals = sorted(_read_properties(folder), key=lambda goal: (goal.name, goal.path))
-    if not goals:
-        raise InputError(f"icon folder {folder}: properties.txt lists no picture in goal/")
-    special = []
+def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:
+    """Return the icons of a folder, grouped by class, and the image files of wall, agent and icons, in this order."""
+    icons = sorted(_read_properties(folder), key=lambda icon: (icon.name, icon.path))
+    if not icons:
+        raise InputError(f"icon folder {folder}: properties.txt must list at least one image in goal/, got none")
+    wall_and_agent = []
     for kind in ("block", "agent"):
         found = sorted(path for path in (folder / kind).rglob("*.*") if path.is_file())
         if not found:
-            raise InputError(f"icon folder {folder}: there is no picture in {kind}/, and one is needed")
-        special.append(found[0])
-    return goals, [*special, *(goal.path for goal in goals)]
+            raise InputError(f"icon folder {folder}: {kind}/ must contain an image, got none")
+        wall_and_agent.append(found[0])
+    return icons, [*wall_and_agent, *(icon.path for icon in icons)]
 
 
-def _read_properties(folder: Path) -> Iterator[Goal]:
-    """The icons that `properties.txt` lists. Fails where list and folder disagree."""
+def _read_properties(folder: Path) -> Iterator[IconEntry]:
+    """Yield the icons listed in `properties.txt`; raise if the list and the files in the folder differ."""
     listing = folder / "properties.txt"
     if not listing.is_file():
-        raise InputError(f"icon folder {folder}: it has no properties.txt (lines of `path color`)")
+        raise InputError(f"icon folder {folder} must contain properties.txt; write one line `path color` per image")
     listed = set()
     for number, line in enumerate(listing.read_text("utf-8").splitlines(), 1):
         fields = line.split("//")[0].split()
@@ -172,45 +175,49 @@ def _read_properties(folder: Path) -> Iterator[Goal]:
             continue
         where = f"{listing}, line {number}"
         if len(fields) != 2:
-            raise InputError(f"{where}: {line.strip()!r} is not `path color`")
+            raise InputError(f"{where}: a line must be `path color`, got {line.strip()!r:.80}")
         path, color = folder / fields[0], fields[1]
         parts = Path(fields[0]).parts
-        if color != "na" and color not in COLOR_NAMES:
-            raise InputError(f"{where}: unknown color {color!r}{nearest(color, COLOR_NAMES)} (or na for none)")
+        check_choice(f"{where}: color", color, (*COLOR_NAMES, "na"))
         if not path.is_file():
-            raise InputError(f"{where}: there is no file {path}")
+            raise InputError(f"{where}: file {path} does not exist")
         if parts[0] not in ("goal", "agent", "block") or (parts[0] == "goal" and len(parts) != 3):
-            raise InputError(f"{where}: {fields[0]!r} is not goal/<category>/<class>_<n>, agent/... or block/...")
+            raise InputError(
+                f"{where}: path must be goal/<category>/<class>_<n>, agent/... or block/..., got {fields[0]!r:.80}"
+            )
         listed.add(path)
         if parts[0] == "goal":
             name = path.stem.rpartition("_")[0] or path.stem
-            yield Goal(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
+            yield IconEntry(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
     for path in sorted(folder.glob("goal/*/*_*.*")):
         if path not in listed:
-            raise InputError(f"icon folder {folder}: properties.txt gives no color for {path.relative_to(folder)}")
+            raise InputError(
+                f"icon folder {folder}: properties.txt must list every image in goal/, "
+                f"got no line for {path.relative_to(folder)}; add `{path.relative_to(folder)} <color or na>`"
+            )
 
 
 def load_cell(path: Path, side: int) -> Pixels:
-    """One picture file as a cell of `side` pixels, on the floor where it is transparent."""
+    """Load an image file as a cell of `side` x `side` pixels; transparent pixels show the floor."""
     try:
         with Image.open(path) as image:
             return flatten(image, side)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise InputError(f"icon {path}: not a readable picture ({error})") from error
+        raise InputError(f"icon {path}: not a readable image ({error})") from error
 
 
 def flatten(image: Image.Image, side: int) -> Pixels:
-    """Put a picture on the floor and average it down (or up) to `side` pixels."""
+    """Composite an image onto the floor color and resize it to `side` x `side` pixels with a box filter."""
     floor = Image.new("RGBA", image.size, FLOOR_COLOR)
     floor.alpha_composite(image.convert("RGBA"))
     return np.asarray(floor.convert("RGB").resize((side, side), Image.Resampling.BOX))
 
 
-def stack_cells(drawn: list[Pixels], side: int) -> Pixels:
-    """Every cell's picture in the order of the cell numbers, from those of wall, agent and icons."""
+def stack_cells(images: list[Pixels], side: int) -> Pixels:
+    """[cell id, side, side, 3]: the images of all cell ids, given those of wall, agent and icons."""
     outside = np.zeros((side, side, 3), np.uint8)
     floor = np.broadcast_to(np.array(FLOOR_COLOR, np.uint8), outside.shape)
-    return np.stack([outside, floor, *drawn])
+    return np.stack([outside, floor, *images])
 
 
 def _cut(sheet: Pixels, side: int) -> Pixels:

@@ -1,4 +1,4 @@
-"""Drawing a random map. All that is random comes from one key, so a map is a pure function of it."""
+"""Random map generation. All randomness comes from one key, so a map is a pure function of it."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from groundling.jit import kernel
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
 from groundling.world.rng import below
-from groundling.world.simulation import Int16s
+from groundling.world.types import Int16s
 
 
 @kernel
@@ -23,12 +23,13 @@ def draw_map(
     objects: Int16s,
     positions: NDArray[np.int64],
 ) -> int:
-    """Fill `grid` and `objects`, and return where the agent starts.
+    """Sample a map into `grid` and `objects`; return the agent's start position.
 
-    A square of `open_size` lies somewhere on the map and the rest is wall. In it are objects, each of a class drawn
-    anew from `classes` and of one of its icons, the agent, and walls, all on different cells. Maps on which one thing
-    is between two others are rare: with `in_line` 2, two objects stand a cell apart and that cell stays empty; with 3,
-    an object stands there too; with 0, places are wholly random. `places` is scratch.
+    A square of side `open_size` at a random offset is open; the rest of the map is wall. The objects, the agent and
+    the walls occupy distinct cells of the square. The class of each object is sampled from `classes` with replacement,
+    then one of its icons. Random maps rarely have a cell between two objects, so `in_line` forces such a layout:
+    2 puts two objects on either side of an empty cell, 3 puts a third object on that cell, 0 forces nothing.
+    `positions` is scratch space.
     """
     margin = size - open_size + 1
     top, left = below(key, 0, margin), below(key, 1, margin)
@@ -36,38 +37,38 @@ def draw_map(
     walls_count = walls_range[0] + below(key, 3, walls_range[1] - walls_range[0] + 1)
 
     grid[:] = FLOOR if open_size == size else WALL
-    n = open_size * open_size
-    for i in range(n):
+    cell_count = open_size * open_size
+    for i in range(cell_count):
         positions[i] = (top + i // open_size) * size + left + i % open_size
         grid[positions[i]] = FLOOR
     if in_line > 0:
         along, across = below(key, 4, open_size - 2), below(key, 5, open_size)
-        upright = below(key, 6, 2) == 0
-        first = along * open_size + across if upright else across * open_size + along
-        stride = open_size if upright else 1
+        vertical = below(key, 6, 2) == 0
+        first = along * open_size + across if vertical else across * open_size + along
+        stride = open_size if vertical else 1
         for i, k in enumerate((first, first + 2 * stride)):
             positions[i], positions[k] = positions[k], positions[i]
         between = (top + (first + stride) // open_size) * size + left + (first + stride) % open_size
-        last = 2 if in_line == 3 else n - 1
-        for k in range(2, n):
+        slot = 2 if in_line == 3 else cell_count - 1
+        for k in range(2, cell_count):
             if positions[k] == between:
-                positions[k], positions[last] = positions[last], positions[k]
+                positions[k], positions[slot] = positions[slot], positions[k]
                 break
-        n -= in_line == 2  # the empty cell is out of the draw
-    # A partial shuffle: the first places are the objects', then comes the agent's, then the walls'.
-    draw = 7
-    for i in range(in_line, min(objects_count + 1 + walls_count, n)):
-        j = i + below(key, draw, n - i)
-        draw += 1
+        cell_count -= in_line == 2  # nothing may be placed on the empty cell
+    # Partial Fisher-Yates shuffle: the first positions go to the objects, the next to the agent, the rest to walls.
+    counter = 7
+    for i in range(in_line, min(objects_count + 1 + walls_count, cell_count)):
+        j = i + below(key, counter, cell_count - i)
+        counter += 1
         positions[i], positions[j] = positions[j], positions[i]
         if i > objects_count:
             grid[positions[i]] = WALL
 
     objects[:] = -1
     for i in range(objects_count):
-        c = classes[below(key, draw, len(classes))]
-        icon = first_icon[c] + below(key, draw + 1, first_icon[c + 1] - first_icon[c])
-        draw += 2
+        c = classes[below(key, counter, len(classes))]
+        icon = first_icon[c] + below(key, counter + 1, first_icon[c + 1] - first_icon[c])
+        counter += 2
         objects[i] = positions[i]
         grid[objects[i]] = FIRST_ICON + icon
     return int(positions[objects_count])

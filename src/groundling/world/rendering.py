@@ -1,15 +1,15 @@
-"""What the agent sees, and pictures for people. Looking reads a state and changes nothing."""
+"""Rendering: the agent's egocentric view, and images and text for people. Rendering never changes a state."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundling.jit import kernel
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog, Pixels
-from groundling.world.simulation import Int16s, State
+from groundling.world.types import Int16s, State
 
 
 def view_cells(state: State) -> Int16s:
-    """[B, 2 size - 1, 2 size - 1]: the cells around the agent, which is in the center; outside the map is OUTSIDE."""
+    """[B, 2 size - 1, 2 size - 1]: the cell ids around the agent, which is at the center; OUTSIDE beyond the map."""
     side = 2 * state.size - 1
     cells = np.empty((len(state.agent), side, side), np.int16)
     _view_cells(state.grid, state.agent, state.size, cells)
@@ -28,29 +28,29 @@ def _view_cells(grid: Int16s, agent: Int16s, size: int, cells: Int16s) -> None:
 
 
 def map_cells(state: State) -> Int16s:
-    """[B, size, size]: the whole map from above, the agent on it."""
+    """[B, size, size]: the cell ids of the whole map, including the agent."""
     cells = state.grid.copy()
     cells[np.arange(len(cells)), state.agent] = AGENT
     return cells.reshape(-1, state.size, state.size)
 
 
-def on_map(seen: NDArray[np.float32], size: int, agent: int) -> NDArray[np.float32]:
-    """Values over the agent's view [N], cut to the map: [size, size]"""
+def on_map(values: NDArray[np.float32], size: int, agent: int) -> NDArray[np.float32]:
+    """[size, size]: the part of `values`, one per cell of the agent's view ([(2 size - 1)^2]), that is on the map."""
     row, column = divmod(agent, size)
-    view = seen.reshape(2 * size - 1, 2 * size - 1)
+    view = values.reshape(2 * size - 1, 2 * size - 1)
     return view[size - 1 - row : 2 * size - 1 - row, size - 1 - column : 2 * size - 1 - column]
 
 
 def draw(cells: Int16s, pictures: Pixels, out: Pixels | None = None) -> Pixels:
-    """[B, rows, columns] cells -> [B, rows * side, columns * side, 3] pixels, into `out` if given."""
+    """Render cell ids [B, rows, columns] as pixels [B, rows * side, columns * side, 3], into `out` if given."""
     batch, rows, columns = cells.shape
     side = pictures.shape[1]
     shape = (batch, rows * side, columns * side, 3)
     if out is None:
         out = np.empty(shape, np.uint8)
     elif out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
-        raise ValueError(f"out must be a contiguous uint8 array of shape {shape}, not {out.dtype} {out.shape}")
-    # Four bytes at a time: a cell's row of 3 * side bytes is a whole number of words for the sides in use.
+        raise ValueError(f"out must be a contiguous uint8 array of shape {shape}, got {out.dtype} {out.shape}")
+    # Copy 32-bit words, which is faster: one pixel row of a cell has 3 * side bytes, a multiple of 4 for 12 and 64.
     words = pictures.reshape(len(pictures), side, -1).view(np.uint32)
     _draw(cells, words, out.reshape(batch, rows * side, -1).view(np.uint32))
     return out
@@ -70,7 +70,10 @@ def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) 
 
 
 def ansi(state: State, catalog: Catalog) -> list[str]:
-    """Each map as text: `@` the agent, `#` walls, letters for objects with a legend, `X` or a capital the target."""
+    """Render each map as text: `@` agent, `#` wall, `.` floor, `a`, `b`, ... objects, explained in a legend.
+
+    The target is `X`, or the capital letter of the object there.
+    """
     texts = []
     for cells, target in zip(map_cells(state), state.target, strict=True):
         marks: list[str] = []

@@ -1,7 +1,7 @@
 """Counter-based random numbers: draw `i` under `key` is a pure function of both.
 
-SplitMix64 read at random positions instead of in sequence. Nothing is consumed, so episodes can be made in any
-order, on any number of workers, drawn or not, and come out the same.
+SplitMix64 evaluated at arbitrary counters instead of in sequence. There is no generator state, so episodes can be
+generated in any order, on any number of workers, rendered or not, with the same result.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 @kernel
 def mix(x: np.uint64) -> np.uint64:
-    """SplitMix64's finalizer: a bijection of the 64-bit integers that looks random."""
+    """SplitMix64's finalizer: a bijection of the 64-bit integers with well-mixed output."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
     x = (x ^ (x >> np.uint64(27))) * _MIX_2
     return x ^ (x >> np.uint64(31))
@@ -23,12 +23,12 @@ def mix(x: np.uint64) -> np.uint64:
 
 @kernel
 def derive(key: np.uint64, number: int) -> np.uint64:
-    """The key of part `number` of what `key` is for: seed -> episode -> attempt or step."""
+    """Derive a sub-key: seed -> episode -> attempt or step."""
     return mix(mix(key + _GOLDEN) + np.uint64(number + 1) * _GOLDEN)
 
 
 @kernel
 def below(key: np.uint64, i: int, n: int) -> int:
-    """Draw `i` under `key`, uniform over 0 .. n-1."""
+    """Random draw number `i` under `key`, uniform over 0 .. n-1."""
     bits = mix(key + np.uint64(i + 1) * _GOLDEN) >> np.uint64(32)
     return int((bits * np.uint64(n)) >> np.uint64(32))

@@ -1,6 +1,6 @@
-"""A world written down: {"objects": [{"name": "apple", "color": "red", "at": [0, 1]}], "walls": [], "agent": [3, 3]}.
+"""A map as JSON: {"objects": [{"name": "apple", "color": "red", "at": [0, 1]}], "walls": [], "agent": [3, 3]}.
 
-A place is [row, column]. Everything is checked, because people write such worlds by hand.
+A position is [row, column]. All input is checked, because scenarios are often written by hand.
 """
 
 import json
@@ -12,47 +12,46 @@ import numpy as np
 
 from groundling.errors import InputError, nearest
 from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, FLOOR, NO_COLOR, WALL, Catalog
-from groundling.world.simulation import State
+from groundling.world.types import MAX_OBJECTS, State
 
-MOST_OBJECTS = 16
 KEYS = ("objects", "walls", "agent")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Where everything stands in one world of `size` x `size` cells; places are row * size + column."""
+    """The content of one map of `size` x `size` cells. A position is row * size + column."""
 
     size: int
     objects: tuple[tuple[int, int], ...]
-    """(place, icon) of each."""
+    """(position, icon) of each object."""
     walls: tuple[int, ...]
     agent: int
 
     @classmethod
     def of(cls, record: Any, catalog: Catalog, size: int) -> "Scenario":
-        """From plain data with the keys of KEYS; the agent may stand on an object, for it may have walked there."""
+        """Read plain data with the keys in KEYS. The agent may be on an object, because it may have moved there."""
         for key in KEYS:
             if key not in record:
-                raise InputError(f"{key!r} is missing")
+                raise InputError(f"{key!r} is missing; a scenario has the keys {', '.join(KEYS)}")
         for key in ("objects", "walls"):
             if not isinstance(record[key], list):
-                raise InputError(f"{key!r} is a list, not {quote(record[key])}")
-        if len(record["objects"]) > MOST_OBJECTS:
-            raise InputError(f"{len(record['objects'])} objects: a world holds {MOST_OBJECTS} at the most")
-        cells = Cells(size)
-        walls = tuple(cells.put("a wall", wall) for wall in record["walls"])
+                raise InputError(f"{key} must be a list, got {quote(record[key])}")
+        if len(record["objects"]) > MAX_OBJECTS:
+            raise InputError(f"objects must be a list of at most {MAX_OBJECTS}, got {len(record['objects'])}")
+        occupied = OccupiedCells(size)
+        walls = tuple(occupied.add("a wall", wall) for wall in record["walls"])
         objects = []
         for entry in record["objects"]:
-            told = object_told(entry, catalog.classes)
-            objects.append((cells.put(told, entry["at"]), _icon(entry, catalog)))
-        agent = read_position("the agent", record["agent"], size)
+            description = describe_object(entry, catalog.classes)
+            objects.append((occupied.add(description, entry["at"]), _icon(entry, catalog)))
+        agent = read_position("the position of the agent", record["agent"], size)
         if agent in walls:
-            raise InputError(f"the agent at {record['agent']}: a wall is there already")
+            raise InputError(f"the position of the agent must be a cell without a wall, got {record['agent']}")
         return cls(size, tuple(objects), walls, agent)
 
     @classmethod
     def of_state(cls, state: State) -> "Scenario":
-        """The first world of a batch."""
+        """The scenario of the first map in a batch."""
         grid = state.grid[0].tolist()
         objects = tuple(
             (position, grid[position] - FIRST_ICON) for position in state.objects[0].tolist() if position >= 0
@@ -61,10 +60,10 @@ class Scenario:
         return cls(state.size, objects, walls, int(state.agent[0]))
 
     def state(self, target: int = 0) -> State:
-        """As a batch of one."""
+        """Return the scenario as a batch of one, at step 0."""
         grid = np.full(self.size**2, FLOOR, np.int16)
         grid[list(self.walls)] = WALL
-        positions = np.full(MOST_OBJECTS, -1, np.int16)
+        positions = np.full(MAX_OBJECTS, -1, np.int16)
         for k, (position, icon) in enumerate(self.objects):
             grid[position] = FIRST_ICON + icon
             positions[k] = position
@@ -77,7 +76,7 @@ class Scenario:
         )
 
     def to_dict(self, catalog: Catalog) -> dict[str, Any]:
-        """Plain data that `of` reads; `icon` tells apart the icons of a class."""
+        """Return plain data that `of` can read; `icon` is the number of the icon within its class."""
         return {
             "objects": [
                 {
@@ -93,63 +92,73 @@ class Scenario:
         }
 
     def at(self, position: int) -> list[int]:
+        """Convert a position to [row, column]."""
         return [position // self.size, position % self.size]
 
 
-class Cells:
-    """Which cells of a map are taken, and by what: no two things share one."""
+class OccupiedCells:
+    """The occupied cells of a map and a description of what occupies each; a cell holds at most one thing."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._taken: dict[int, str] = {}
+        self._occupant: dict[int, str] = {}
 
-    def put(self, what: str, at: Any) -> int:
-        position = read_position(what, at, self.size)
-        if position in self._taken:
-            raise InputError(f"{what} at {at}: {self._taken[position]} is there already")
-        self._taken[position] = what
+    def add(self, description: str, at: Any) -> int:
+        """Mark the cell [row, column] as occupied and return its position; raise if it is occupied already."""
+        position = read_position(f"the position of {description}", at, self.size)
+        if position in self._occupant:
+            raise InputError(
+                f"the position of {description} must be an empty cell, got {at}, which holds {self._occupant[position]}"
+            )
+        self._occupant[position] = description
         return position
 
 
-def read_position(what: str, at: Any, size: int) -> int:
+def read_position(name: str, at: Any, size: int) -> int:
+    """Convert [row, column] to a position; the error for anything else starts with `name`."""
     if not isinstance(at, list) or len(at) != 2 or not all(type(k) is int and 0 <= k < size for k in at):
-        raise InputError(f"{what} at {quote(at)}: a place is [row, column], each from 0 to {size - 1}")
+        raise InputError(f"{name} must be [row, column], each from 0 to {size - 1}, got {quote(at)}")
     row, column = at
     return int(row) * size + int(column)
 
 
-def object_told(entry: Any, names: Collection[str]) -> str:
-    """An object's entry in words, such as `the red apple`; its name and color are checked, its place is not."""
+def describe_object(entry: Any, names: Collection[str]) -> str:
+    """Check the name and color of an object's entry; return a description such as `the red apple`."""
     if not isinstance(entry, dict) or not {"name", "at"} <= entry.keys() <= {"name", "color", "icon", "at"}:
-        raise InputError(f'an object is {{"name": ..., "color": ... or null, "at": [row, col]}}, not {quote(entry)}')
+        raise InputError(f'an object must be {{"name": ..., "color": ..., "at": [row, column]}}, got {quote(entry)}')
     name, color = entry["name"], entry.get("color")
     if not isinstance(name, str) or name not in names:
-        raise InputError(f"unknown object {quote(name)}{nearest(str(name)[:40], names)}")
+        hint = nearest(str(name)[:40], names)
+        raise InputError(f"the name of an object must be one of the {len(names)} classes, got {quote(name)}{hint}")
     if color is not None and color not in COLOR_NAMES:
-        raise InputError(f"unknown color {quote(color)}{nearest(str(color)[:40], COLOR_NAMES)} (or null for none)")
+        hint = nearest(str(color)[:40], COLOR_NAMES)
+        raise InputError(f"color must be one of {', '.join(COLOR_NAMES)} or null, got {quote(color)}{hint}")
     return f"the {color} {name}" if color else f"the {name}"
 
 
 def quote(value: Any) -> str:
-    """A value as JSON, cut where it is long, for a message."""
+    """Format a value as JSON for an error message, cut to 80 characters."""
     text = json.dumps(value)
-    return text if len(text) <= 200 else text[:200] + " ..."
+    return text if len(text) <= 80 else text[:80] + " ..."
 
 
 def _icon(entry: dict[str, Any], catalog: Catalog) -> int:
-    """The icon that an entry names by its number in the class; without one, the first of its color."""
+    """Find the icon of an object's entry: by its number within the class if given, otherwise the first of its color."""
     name, color, number = entry["name"], entry.get("color"), entry.get("icon")
     c = catalog.classes.index(name)
     icons = range(int(catalog.first_icon[c]), int(catalog.first_icon[c + 1]))
     if number is not None and (type(number) is not int or not 0 <= number < len(icons)):
-        raise InputError(f"icon {quote(number)} of {name}: it is a number from 0 to {len(icons) - 1}")
-    for icon in icons if number is None else icons[number : number + 1]:
+        raise InputError(f"icon of {name} must be an integer from 0 to {len(icons) - 1}, got {quote(number)}")
+    candidates = icons if number is None else icons[number : number + 1]
+    for icon in candidates:
         if color is None or _color(catalog, icon) == color:
             return icon
-    which = "no icon of it has" if number is None else f"its icon {number} has not"
-    raise InputError(f"{name}: {which} the color {color}")
+    possible = sorted({known for icon in candidates if (known := _color(catalog, icon))})
+    which = name if number is None else f"{name} with icon {number}"
+    raise InputError(f"color of {which} must be {' or '.join([*possible, 'null'])}, got {quote(color)}")
 
 
 def _color(catalog: Catalog, icon: int) -> str | None:
+    """The color name of an icon, or None."""
     color = int(catalog.icon_color[icon])
     return None if color == NO_COLOR else COLOR_NAMES[color]

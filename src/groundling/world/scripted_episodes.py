@@ -1,4 +1,4 @@
-"""Playing written episodes by the rules: one JSON object a line in, positions and rewards out."""
+"""Replay of scripted episodes: maps and actions as JSON Lines in, positions and rewards out."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,36 +9,39 @@ import numpy as np
 
 from groundling.errors import InputError, nearest
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
-from groundling.world.scenario import Cells, object_told, read_position
-from groundling.world.simulation import ACTIONS, State, step
+from groundling.world.scenario import OccupiedCells, describe_object, quote, read_position
+from groundling.world.simulation import ACTIONS, step
+from groundling.world.types import MAX_STEP_LIMIT, STEPS_PER_SIDE, State
 
 SIZE = 7
+REQUIRED_KEYS = ("objects", "walls", "agent", "target", "actions")
+KEYS = (*REQUIRED_KEYS, "max_steps")
 
 
 def replay_file(path: str | Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Each episode of a file played: its `positions` after each action, the `rewards`, and how it `ended`.
+    """Replay each episode of a file; yield its `positions` after each action, its `rewards` and how it `ended`.
 
-    `names` are the object classes there are. The first faulty line ends the replay with an error that names it.
+    `names` are the known object classes. The first invalid line stops the replay with an error that gives its number.
     """
     known = set(names)
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+        raise InputError(f"{path} cannot be read ({error})") from error
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             yield replay(json.loads(line), known)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{path}, line {number}: not JSON ({error})") from error
+            raise InputError(f"{path}, line {number}: not valid JSON ({error})") from error
         except InputError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
 
 
 def replay(episode: Any, names: set[str]) -> dict[str, Any]:
-    """Play one written episode until it ends or its actions do."""
-    state, max_steps, actions = read_session(episode, names)
+    """Replay one scripted episode until it ends or there are no more actions."""
+    state, max_steps, actions = read_episode(episode, names)
     positions, rewards, ended = [], [], None
     for action in actions:
         state, outcome = step(state, np.array([action]), max_steps)
@@ -50,37 +53,36 @@ def replay(episode: Any, names: set[str]) -> dict[str, Any]:
     return {"positions": positions, "rewards": rewards, "ended": ended}
 
 
-def read_session(episode: Any, names: set[str]) -> tuple[State, int, list[int]]:
-    """A written episode as a batch of one, its step limit and its actions, checked."""
+def read_episode(episode: Any, names: set[str]) -> tuple[State, int, list[int]]:
+    """Check a scripted episode; return its state as a batch of one, its step limit and its actions."""
     if not isinstance(episode, dict):
-        raise InputError(f"a episode is an object, not {json.dumps(episode)}")
-    required = ("objects", "walls", "agent", "target", "actions")
-    for key in required:
+        raise InputError(f"an episode must be a JSON object, got {quote(episode)}")
+    for key in REQUIRED_KEYS:
         if key not in episode:
-            raise InputError(f"{key!r} is missing")
+            raise InputError(f"{key!r} is missing; an episode has the keys {', '.join(REQUIRED_KEYS)}")
     for key in episode:
-        if key not in (*required, "max_steps"):
-            raise InputError(f"unknown key {key!r}{nearest(key, (*required, 'max_steps'))}")
+        if key not in KEYS:
+            raise InputError(f"keys must be among {', '.join(KEYS)}, got {quote(key)}{nearest(key[:40], KEYS)}")
     for key in ("objects", "walls", "actions"):
         if not isinstance(episode[key], list):
-            raise InputError(f"{key!r} is a list, not {json.dumps(episode[key])}")
-    max_steps = episode.get("max_steps", 4 * SIZE)
-    if not isinstance(max_steps, int) or isinstance(max_steps, bool) or not 1 <= max_steps < 1 << 15:
-        raise InputError(f"max_steps {json.dumps(max_steps)}: it is a whole number, 1 or more and below 32,768")
+            raise InputError(f"{key} must be a list, got {quote(episode[key])}")
+    max_steps = episode.get("max_steps", STEPS_PER_SIDE * SIZE)
+    if type(max_steps) is not int or not 1 <= max_steps <= MAX_STEP_LIMIT:
+        raise InputError(f"max_steps must be an integer from 1 to {MAX_STEP_LIMIT}, got {quote(max_steps)}")
 
     grid = np.full(SIZE * SIZE, FLOOR, np.int16)
-    cells = Cells(SIZE)
+    occupied = OccupiedCells(SIZE)
     for wall in episode["walls"]:
-        grid[cells.put("a wall", wall)] = WALL
-    objects = [cells.put(object_told(entry, names), entry["at"]) for entry in episode["objects"]]
-    grid[objects] = FIRST_ICON  # which icon does not matter to the rules
-    agent = cells.put("the agent", episode["agent"])
-    target = read_position("the target", episode["target"], SIZE)
+        grid[occupied.add("a wall", wall)] = WALL
+    objects = [occupied.add(describe_object(entry, names), entry["at"]) for entry in episode["objects"]]
+    grid[objects] = FIRST_ICON  # any icon: the rules do not depend on it
+    agent = occupied.add("the agent", episode["agent"])
+    target = read_position("target", episode["target"], SIZE)
     if grid[target] == WALL:
-        raise InputError(f"the target {episode['target']} is in a wall: it must be a cell that the agent can enter")
+        raise InputError(f"target must be a cell without a wall, got {episode['target']}")
     for action in episode["actions"]:
         if action not in ACTIONS:
-            raise InputError(f"unknown action {json.dumps(action)}: it is one of {', '.join(ACTIONS)}")
+            raise InputError(f"actions must be among {', '.join(ACTIONS)}, got {quote(action)}")
     state = State(
         grid=grid[None],
         objects=np.array([objects], np.int16).reshape(1, -1),

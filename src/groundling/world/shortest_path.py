@@ -1,18 +1,19 @@
-"""The shortest way to a target: through empty cells only, for walls and other objects are in the way."""
+"""Shortest paths to a target by breadth-first search. Walls and objects other than the target are obstacles."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundling.jit import kernel
 from groundling.world.catalog import FLOOR, WALL
-from groundling.world.simulation import MOVES, Int16s, State, move
+from groundling.world.simulation import MOVES, move
+from groundling.world.types import Int16s, State
 
 
 @kernel
 def distances(grid: Int16s, size: int, start: int, distance: Int16s, queue: Int16s) -> None:
-    """[place]: steps from `start` by breadth-first search, -1 where there is no way. `queue` is scratch.
+    """Write the number of steps from `start` to each position into `distance`, -1 if unreachable.
 
-    Objects are reached but not passed; the start is passed whatever lies there.
+    A path may end at an object but not pass through it; `start` may itself be an object. `queue` is scratch space.
     """
     distance[:] = -1
     distance[start] = 0
@@ -33,7 +34,7 @@ def distances(grid: Int16s, size: int, start: int, distance: Int16s, queue: Int1
 
 @kernel
 def _best_actions(
-    grid: Int16s, objects: Int16s, agent: Int16s, target: Int16s, size: int, action: NDArray[np.int64], length: Int16s
+    grid: Int16s, agent: Int16s, target: Int16s, size: int, action: NDArray[np.int64], length: Int16s
 ) -> None:
     distance = np.empty(size * size, np.int16)
     queue = np.empty(size * size, np.int16)
@@ -50,8 +51,8 @@ def _best_actions(
 
 
 def best_actions(state: State) -> tuple[NDArray[np.int64], Int16s]:
-    """[B]: the first action of a shortest way to the target, and that way's length (-1: there is none)."""
+    """[B], [B]: the first action of a shortest path to the target, and the path's length (-1 if unreachable)."""
     action = np.empty(len(state.agent), np.int64)
     length = np.empty(len(state.agent), np.int16)
-    _best_actions(*state[:4], state.size, action, length)
+    _best_actions(state.grid, state.agent, state.target, state.size, action, length)
     return action, length

@@ -1,7 +1,4 @@
-"""The rules of the world: batched, pure (`state, actions -> state`), and knowing nothing of language or drawing."""
-
-import math
-from typing import NamedTuple
+"""The rules of the world: batched and pure (`state, actions -> state`), independent of language and rendering."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,51 +6,23 @@ from numpy.typing import NDArray
 from groundling.errors import InputError
 from groundling.jit import kernel
 from groundling.world.catalog import FIRST_ICON, WALL
+from groundling.world.types import Bools, Int16s, Outcome, State
 
 ACTIONS = ("left", "right", "up", "down")
 MOVES = np.array([(0, -1), (0, 1), (-1, 0), (1, 0)], np.int64)
-"""[action]: (rows, columns)"""
+"""[action, 2]: the change of (row, column)."""
 
 STEP_TENTHS, BLOCKED_TENTHS, WRONG_OBJECT_TENTHS, REACHED_TENTHS = -1, -2, -10, 10
-"""The rewards, in tenths so that their sums are exact: -0.1, -0.2, -1.0 and +1.0."""
-
-Int16s = NDArray[np.int16]
-Bools = NDArray[np.bool_]
-
-
-class State(NamedTuple):
-    """A batch of worlds; the batch is the first axis of every array. A place is row * size + column."""
-
-    grid: Int16s
-    """[B, size * size]: the number of each cell, see `catalog`. The agent is not on the grid."""
-    objects: Int16s
-    """[B, most objects]: where each object is, -1 behind the last one."""
-    agent: Int16s
-    """[B]: where the agent is."""
-    target: Int16s
-    """[B]: where it must go."""
-    step: Int16s
-    """[B]: how many actions were taken."""
-
-    @property
-    def size(self) -> int:
-        return math.isqrt(self.grid.shape[1])
-
-
-class Outcome(NamedTuple):
-    """What a batch of actions led to."""
-
-    reward: NDArray[np.float64]
-    terminated: Bools
-    """The target was reached."""
-    truncated: Bools
-    """Time was up first: the episode is cut, its value is not zero."""
+"""The rewards -0.1, -0.2, -1.0 and +1.0, in tenths so that their sums are exact."""
 
 
 def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[State, Outcome]:
-    """Every agent acts once, and is judged."""
+    """Apply one action in every map; return the next states, rewards and which episodes ended."""
     if actions.shape != state.agent.shape or ((actions < 0) | (actions >= len(ACTIONS))).any():
-        raise InputError(f"actions {actions!r}: they are {len(state.agent)} numbers from 0 to {len(ACTIONS) - 1}")
+        raise InputError(
+            f"actions must be an array of shape {state.agent.shape} of integers from 0 to {len(ACTIONS) - 1}, "
+            f"got {actions!r:.80}"
+        )
     after = State(state.grid, state.objects, state.agent.copy(), state.target, state.step + np.int16(1))
     outcome = Outcome(
         np.empty(len(actions), np.float64), np.empty(len(actions), np.bool_), np.empty(len(actions), np.bool_)
@@ -92,7 +61,7 @@ def _step(
 
 @kernel
 def move(grid: Int16s, size: int, position: int, action: int) -> int:
-    """Where an action leads: the next cell, or the same one if the map's edge or a wall is in the way."""
+    """The position after an action: the next cell, or the same one if a wall or the edge of the map blocks it."""
     row = position // size + MOVES[action, 0]
     column = position % size + MOVES[action, 1]
     inside = 0 <= row < size and 0 <= column < size

@@ -1,63 +1,63 @@
-// One agent's side of the page: its board, what came of the sentence, and its insides.
+// The pane of one agent: its board, the outcome of the sentence, and the explanation.
 
 import { Board } from "./board.js";
-import { h, percent, plain, scaled } from "./dom.js";
-import { Inside } from "./inside.js";
+import { decimal, h, normalized, percent } from "./dom.js";
+import { Explanation } from "./explanation.js";
 
-const NO_VERDICT = "The teacher would not say this here, so there is no right or wrong.";
-const VIEWS = [["x_loc", "attention"], ["terrain", "terrain"], ["value", "value"], ["none", "nothing"]];
+const NO_VERDICT = "This sentence is not valid in this world, so there is no correct outcome.";
+const OVERLAYS = [["x_loc", "attention"], ["x_terr", "terrain"], ["value_map", "value"], ["none", "none"]];
 
-export class Pane {
-  /** `where(word)` resolves to the map of where the agent sees a word in the shown frame, or null. */
-  constructor(name, size, paint, where = async () => null) {
+export class AgentPane {
+  /** `detect(word)` resolves to the detection map of a word in the shown frame, or null. */
+  constructor(name, size, paint, detect = async () => null) {
     this.size = size;
-    this.where = where;
+    this.detect = detect;
     this.frames = [];
     this.index = 0;
-    this.pointed = null;
+    this.detection = null; // { word, map } of the word that is pointed at
     this.board = new Board(size, paint, { live: true, label: `The world of ${name}` });
-    this.inside = new Inside(size, paint, (word) => this.#point(word));
-    this.inside.element.hidden = true;
+    this.explanation = new Explanation(size, paint, (word) => this.#showDetection(word));
+    this.explanation.element.hidden = true;
     this.verdict = h("p", { class: "verdict", role: "status" });
     this.readout = h("p", { class: "readout", "aria-live": "polite" });
-    const views = VIEWS.map(([key, text]) => h("option", { value: key, text }));
-    this.view = h("select", { "aria-label": "Show over the world", onchange: () => this.#overlay() }, ...views);
+    const options = OVERLAYS.map(([key, text]) => h("option", { value: key, text }));
+    this.overlay = h("select", { "aria-label": "Overlay", onchange: () => this.#drawOverlay() }, ...options);
     this.caption = h("span", { class: "caption" });
     this.slot = h("div");
-    const view = h("label", { class: "view" }, "over the world: ", this.view);
+    const overlay = h("label", { class: "view" }, "overlay: ", this.overlay);
     const scale = [h("span", { text: "0" }), h("span", { class: "scale" }), h("span", { text: "1" })];
-    const stage = h(
+    const boardColumn = h(
       "div",
-      { class: "stage" },
-      h("div", { class: "stage-head" }, h("h2", { text: name }), view),
+      { class: "board-column" },
+      h("div", { class: "pane-head" }, h("h2", { text: name }), overlay),
       this.board.element,
       h("p", { class: "legend", "aria-hidden": "true" }, ...scale, this.caption),
       this.slot,
       this.verdict,
       this.readout,
     );
-    this.element = h("section", { class: "pane", "aria-label": name }, stage, this.inside.element);
+    this.element = h("section", { class: "pane", "aria-label": name }, boardColumn, this.explanation.element);
   }
 
-  /** The world as it stands, with nothing said. */
-  rest(scene) {
+  /** Show a scene without a sentence. */
+  reset(scene) {
     this.scene = scene;
     this.frames = [];
-    this.reading = null;
-    this.pointed = null;
+    this.sentenceCheck = null;
+    this.detection = null;
     this.verdict.replaceChildren();
-    this.inside.element.hidden = true;
+    this.explanation.element.hidden = true;
     this.board.draw(scene, scene.agent);
     this.board.overlay(null);
     this.caption.textContent = "";
   }
 
-  /** Begin with the first frame of what a sentence led to. */
-  begin(scene, reading, frame) {
+  /** Start a walk with its first frame. */
+  begin(scene, sentenceCheck, frame) {
     this.scene = scene;
-    this.reading = reading;
+    this.sentenceCheck = sentenceCheck;
     this.frames = [frame];
-    this.inside.element.hidden = false;
+    this.explanation.element.hidden = false;
   }
 
   get last() {
@@ -72,64 +72,68 @@ export class Pane {
     if (!this.frames.length) return;
     this.index = Math.min(index, this.frames.length - 1);
     const frame = this.shown;
-    this.board.draw(this.scene, frame.at, this.reading.target);
-    this.inside.show(this.scene, frame.at, this.reading, frame.inside);
-    this.#overlay();
-    this.verdict.replaceChildren(...judge(this.reading, this.frames, this.index));
+    this.board.draw(this.scene, frame.at, this.sentenceCheck.target);
+    this.explanation.show(this.scene, frame.at, this.sentenceCheck, frame.explanation);
+    this.#drawOverlay();
+    this.verdict.replaceChildren(...verdict(this.sentenceCheck, this.frames, this.index));
   }
 
-  #overlay() {
+  #drawOverlay() {
     if (!this.frames.length) return;
-    const map = this.pointed?.map ?? this.shown.inside[this.view.value] ?? null;
-    const isValue = !this.pointed && this.view.value === "value";
-    this.caption.textContent = this.pointed ? `where it sees “${this.pointed.word}”` : "";
-    this.board.element.classList.toggle("pointed", Boolean(this.pointed));
-    if (map !== null && isValue) this.board.overlay(scaled(map), map, plain);
+    const map = this.detection?.map ?? this.shown.explanation[this.overlay.value] ?? null;
+    const isValue = !this.detection && this.overlay.value === "value_map";
+    this.caption.textContent = this.detection ? `detection of “${this.detection.word}”` : "";
+    this.board.element.classList.toggle("detection", Boolean(this.detection));
+    if (map !== null && isValue) this.board.overlay(normalized(map), map, decimal);
     else this.board.overlay(map);
   }
 
-  async #point(word) {
-    this.wanted = word;
-    const map = word === null ? null : await this.where(word);
-    if (this.wanted !== word) return;
-    this.pointed = map === null ? null : { word, map };
-    this.#overlay();
+  async #showDetection(word) {
+    this.requestedWord = word;
+    const map = word === null ? null : await this.detect(word);
+    if (this.requestedWord !== word) return; // another word was pointed at in the meantime
+    this.detection = map === null ? null : { word, map };
+    this.#drawOverlay();
   }
 }
 
-/** What is to be said of a sentence at a frame. */
-function judge(reading, frames, index) {
+/** Lines about the outcome of a sentence up to a frame. */
+function verdict(sentenceCheck, frames, index) {
   const frame = frames[index];
-  if (reading.kind === "question") return judgeAnswer(reading, frame.inside.answers);
-  const said = [];
-  if (reading.kind === "free") {
-    const [best] = frame.inside.answers ?? [];
-    said.push(line("note", best ? `As a question it would answer “${best.word}” (${percent(best.share)}).` : ""));
-  } else if (reading.target === null) {
-    said.push(line("note", NO_VERDICT));
+  if (sentenceCheck.kind === "question") return answerVerdict(sentenceCheck, frame.explanation.answers);
+  const lines = [];
+  if (sentenceCheck.kind === "free_form") {
+    const [best] = frame.explanation.answers ?? [];
+    const answer = best ? `Answer if read as a question: “${best.word}” (${percent(best.probability)}).` : "";
+    lines.push(line("note", answer));
+  } else if (sentenceCheck.target === null) {
+    lines.push(line("note", NO_VERDICT));
   }
-  if (!frame.done) return said;
+  if (!frame.end) return lines;
   const steps = `${index} ${index === 1 ? "step" : "steps"}`;
-  if (reading.target === null) {
-    said.push(line("", frame.done === "ended" ? `It went where it looked, in ${steps}.` : `It went on for ${steps}.`));
-  } else if (frame.done === "ended") {
-    said.push(line("right", `✓ Right: it reached the target in ${steps}; a shortest way has ${reading.shortest}.`));
+  const terminated = frame.end === "terminated";
+  if (sentenceCheck.target === null) {
+    const where = terminated ? " at the cell with the highest attention" : "";
+    lines.push(line("", `Stopped${where} after ${steps}.`));
+  } else if (terminated) {
+    const { shortest_path: shortest } = sentenceCheck;
+    lines.push(line("correct", `✓ Success: target reached in ${steps} (shortest path: ${shortest}).`));
   } else {
-    said.push(line("wrong", `✗ Wrong: it did not reach the target in ${steps}.`));
+    lines.push(line("wrong", `✗ Failure: target not reached in ${steps}.`));
   }
-  const wrong = frames.slice(0, index).filter(({ move }) => move?.wrong).length;
-  if (wrong) said.push(line("note", `It stepped on another object ${wrong === 1 ? "once" : `${wrong} times`}.`));
-  return said;
+  const wrong = frames.slice(0, index).filter(({ move }) => move?.wrong_object).length;
+  if (wrong) lines.push(line("note", `Stepped on a wrong object ${wrong === 1 ? "once" : `${wrong} times`}.`));
+  return lines;
 }
 
-function judgeAnswer(reading, answers) {
-  if (!answers) return [line("note", "This agent answers no questions.")];
+function answerVerdict(sentenceCheck, answers) {
+  if (!answers) return [line("note", "This agent has no answer head.")];
   const [{ word }] = answers;
-  const said = [h("strong", { class: "answer", text: `“${word}”` })];
-  if (reading.answer === null) said.push(line("note", NO_VERDICT));
-  else if (reading.answer === word) said.push(line("right", "✓ Right."));
-  else said.push(line("wrong", `✗ Wrong: the answer is “${reading.answer}”.`));
-  return said;
+  const lines = [h("strong", { class: "answer", text: `“${word}”` })];
+  if (sentenceCheck.answer === null) lines.push(line("note", NO_VERDICT));
+  else if (sentenceCheck.answer === word) lines.push(line("correct", "✓ Correct."));
+  else lines.push(line("wrong", `✗ Wrong: the correct answer is “${sentenceCheck.answer}”.`));
+  return lines;
 }
 
 function line(kind, text) {

@@ -1,29 +1,29 @@
-// A world drawn from above: a grid of cells, the agent on it, and a map of numbers over it.
+// A top view of the world: a grid of cells, the agent, and an overlay of numbers.
 
 import { h, percent } from "./dom.js";
-import { nameOf, pictureKey, placeOf, things } from "./scene.js";
+import { cellContents, describe, iconKey, positionOf } from "./scene.js";
 
-// One hue that grows denser evenly, so that it reads the same to every eye; what it covers stays visible.
+// One hue with linearly increasing opacity: readable with any color vision, and the icons below stay visible.
 const HUE = "37 99 200";
-const DENSEST = 0.72;
+const MAX_OPACITY = 0.72;
 
-/** The colour of a share from 0 to 1. */
-export function colour(share) {
-  return `rgb(${HUE} / ${(DENSEST * Math.max(0, Math.min(1, share))).toFixed(3)})`;
+/** The overlay color of a fraction from 0 to 1. */
+export function overlayColor(fraction) {
+  return `rgb(${HUE} / ${(MAX_OPACITY * Math.max(0, Math.min(1, fraction))).toFixed(3)})`;
 }
 
 export class Board {
   /**
-   * `paint(element, key)` gives an element the picture of a thing. A live board can be walked with the arrow keys; a
-   * small one is a picture with a label.
+   * `paint(element, key)` sets the icon of an element. A live board can be navigated with the arrow keys; a small one
+   * is an image with a label.
    */
   constructor(size, paint, { live = false, label = "" } = {}) {
     this.size = size;
     this.paint = paint;
     this.live = live;
     this.focus = 0;
-    this.names = [];
-    this.cells = Array.from({ length: size * size }, (_, place) => this.#cell(place));
+    this.descriptions = [];
+    this.cells = Array.from({ length: size * size }, (_, position) => this.#cell(position));
     this.agent = h("div", { class: "agent", "aria-hidden": "true" });
     paint(this.agent, "agent");
     const rows = Array.from({ length: size }, (_, row) =>
@@ -37,70 +37,70 @@ export class Board {
     );
     this.element.style.setProperty("--size", size);
     if (live) {
-      this.element.addEventListener("keydown", (event) => this.#walk(event));
-      this.element.addEventListener("focusin", (event) => this.#rove(this.placeAt(event.target)));
+      this.element.addEventListener("keydown", (event) => this.#moveFocus(event));
+      this.element.addEventListener("focusin", (event) => this.#setFocus(this.positionAt(event.target)));
     }
   }
 
-  #cell(place) {
-    const cell = h("div", { class: "cell", "data-place": place, role: this.live ? "gridcell" : null });
-    if (this.live) cell.tabIndex = place === 0 ? 0 : -1;
-    cell.append(h("span", { class: "heat" }), h("span", { class: "share", "aria-hidden": "true" }));
+  #cell(position) {
+    const cell = h("div", { class: "cell", "data-position": position, role: this.live ? "gridcell" : null });
+    if (this.live) cell.tabIndex = position === 0 ? 0 : -1;
+    cell.append(h("span", { class: "heat" }), h("span", { class: "cell-number", "aria-hidden": "true" }));
     return cell;
   }
 
-  /** The place of an element inside the board, or -1. */
-  placeAt(target) {
+  /** The position of an element within the board, or -1. */
+  positionAt(target) {
     const cell = target?.closest?.(".cell");
-    return cell && this.element.contains(cell) ? Number(cell.dataset.place) : -1;
+    return cell && this.element.contains(cell) ? Number(cell.dataset.position) : -1;
   }
 
   draw(scene, at, target = null) {
-    const found = things(scene, this.size);
-    this.agentPlace = placeOf(at, this.size);
-    this.names = found.map((thing, place) =>
-      place === this.agentPlace ? `the agent${thing ? `, on ${nameOf(thing)}` : ""}` : nameOf(thing),
+    const contents = cellContents(scene, this.size);
+    const agentPosition = positionOf(at, this.size);
+    this.descriptions = contents.map((content, position) =>
+      position === agentPosition ? `the agent${content ? `, on ${describe(content)}` : ""}` : describe(content),
     );
-    const targetPlace = target === null ? -1 : placeOf(target, this.size);
-    this.cells.forEach((cell, place) => {
-      this.paint(cell, pictureKey(found[place]));
-      cell.classList.toggle("target", place === targetPlace);
-      cell.classList.toggle("wall", found[place]?.wall === true);
+    const targetPosition = target === null ? -1 : positionOf(target, this.size);
+    this.cells.forEach((cell, position) => {
+      this.paint(cell, iconKey(contents[position]));
+      cell.classList.toggle("target", position === targetPosition);
+      cell.classList.toggle("wall", contents[position]?.wall === true);
     });
     const [row, column] = at;
     this.agent.style.transform = `translate(${100 * column}%, ${100 * row}%)`;
     this.#label();
   }
 
-  /** Lay numbers from 0 to 1 over the cells; `numbers` are those to be read, where they differ. */
-  overlay(map, numbers = map, told = percent) {
-    this.cells.forEach((cell, place) => {
-      const [heat, share] = cell.children;
-      heat.style.backgroundColor = map === null ? "" : colour(map[place]);
-      share.textContent = this.live && map !== null && map[place] >= 0.1 ? told(numbers[place]) : "";
-      cell.title = map === null ? "" : `${this.names[place]}: ${told(numbers[place])}`;
+  /** Color the cells by a map of fractions, or clear them; `numbers` are the displayed values, if they differ. */
+  overlay(map, numbers = map, format = percent) {
+    this.cells.forEach((cell, position) => {
+      const [heat, number] = cell.children;
+      heat.style.backgroundColor = map === null ? "" : overlayColor(map[position]);
+      number.textContent = this.live && map !== null && map[position] >= 0.1 ? format(numbers[position]) : "";
+      cell.title = map === null ? "" : `${this.descriptions[position]}: ${format(numbers[position])}`;
     });
-    this.numbers = map === null ? null : numbers.map(told);
+    this.numbers = map === null ? null : numbers.map(format);
     this.#label();
   }
 
   #label() {
     if (!this.live) return;
-    this.cells.forEach((cell, place) => {
-      const [row, column] = [Math.floor(place / this.size) + 1, (place % this.size) + 1];
-      const number = this.numbers ? `, ${this.numbers[place]}` : "";
-      cell.setAttribute("aria-label", `row ${row}, column ${column}: ${this.names[place] ?? ""}${number}`);
+    this.cells.forEach((cell, position) => {
+      const [row, column] = [Math.floor(position / this.size) + 1, (position % this.size) + 1];
+      const number = this.numbers ? `, ${this.numbers[position]}` : "";
+      cell.setAttribute("aria-label", `row ${row}, column ${column}: ${this.descriptions[position] ?? ""}${number}`);
     });
   }
 
-  #rove(place) {
-    if (place < 0) return;
+  #setFocus(position) {
+    if (position < 0) return;
     this.cells[this.focus].tabIndex = -1;
-    this.cells[place].tabIndex = 0;
-    this.focus = place;
+    this.cells[position].tabIndex = 0;
+    this.focus = position;
   }
 
-  #walk(event) {
+  #moveFocus(event) {
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
     const step = steps[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;

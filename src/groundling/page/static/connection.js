@@ -1,83 +1,83 @@
-// The connection to the server: numbered requests, and a new try whenever it is lost.
+// The websocket connection to the server: numbered requests, and automatic reconnection.
 
-const FIRST_WAIT = 300;
-const LONGEST_WAIT = 5000;
-const PATIENCE = 2000;
+const FIRST_RETRY_MS = 300;
+const MAX_RETRY_MS = 5000;
+const REQUEST_TIMEOUT_MS = 2000;
 const GOING_AWAY = 1001;
 
-export class Talk {
-  /** `onhello(hello)` at each connection; `onstate("connected" or a sentence that says why not)`. */
+export class Connection {
+  /** `onhello(hello)` is called at each connection; `onstate(state)` with "connected" or an error message. */
   constructor(onhello, onstate) {
     this.onhello = onhello;
     this.onstate = onstate;
-    this.number = 0;
-    this.waiting = new Map();
-    this.held = []; // requests made while there is no connection
-    this.greeted = false;
-    this.asleep = false;
-    this.wait = FIRST_WAIT;
+    this.lastId = 0;
+    this.pending = new Map(); // requests without a reply yet, by id
+    this.queued = []; // requests made while there is no connection
+    this.isConnected = false;
+    this.isIdle = false; // closed by the server because of inactivity
+    this.retryMs = FIRST_RETRY_MS;
     this.#connect();
   }
 
   #connect() {
-    this.asleep = false;
-    const address = new URL("/talk", location.href);
+    this.isIdle = false;
+    const address = new URL("/ws", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     this.socket = new WebSocket(address);
-    this.socket.addEventListener("message", (event) => this.#hear(JSON.parse(event.data)));
-    this.socket.addEventListener("close", (event) => this.#lost(event));
+    this.socket.addEventListener("message", (event) => this.#receive(JSON.parse(event.data)));
+    this.socket.addEventListener("close", (event) => this.#closed(event));
   }
 
-  #hear(message) {
+  #receive(message) {
     if (message.hello) {
-      this.wait = FIRST_WAIT;
-      this.greeted = true;
+      this.retryMs = FIRST_RETRY_MS;
+      this.isConnected = true;
       this.onstate("connected");
       this.onhello(message.hello);
-      for (const send of this.held.splice(0)) send();
+      for (const send of this.queued.splice(0)) send();
       return;
     }
     const { id, error, ...result } = message;
-    const { resolve, reject } = this.waiting.get(id) ?? {};
-    this.waiting.delete(id);
+    const { resolve, reject } = this.pending.get(id) ?? {};
+    this.pending.delete(id);
     if (error !== undefined) reject?.(new Error(error));
     else resolve?.(result);
   }
 
-  #lost(event) {
-    this.greeted = false;
+  #closed(event) {
+    this.isConnected = false;
     if (event.code === GOING_AWAY && event.reason.startsWith("idle")) {
-      this.asleep = true; // the server has others to serve: it is called again when there is something to say
-      this.onstate("Resting until you say something.");
+      this.isIdle = true; // reconnect at the next request only, since the server may be full
+      this.onstate("Disconnected while idle; the next request reconnects.");
       return;
     }
     const why = event.reason ? `Not connected (${event.reason})` : "The server cannot be reached";
-    this.onstate(`${why}. Trying again …`);
-    for (const { reject } of this.waiting.values()) reject(new Error("the connection was lost; try again"));
-    this.waiting.clear();
-    setTimeout(() => this.#connect(), this.wait);
-    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
+    this.onstate(`${why}. Reconnecting …`);
+    for (const { reject } of this.pending.values()) reject(new Error("the connection was lost; try again"));
+    this.pending.clear();
+    setTimeout(() => this.#connect(), this.retryMs);
+    this.retryMs = Math.min(2 * this.retryMs, MAX_RETRY_MS);
   }
 
-  /** Resolves to the server's answer; rejects with its complaint, or if there is no connection for a while. */
-  request(what, fields = {}) {
+  /** Resolves to the server's reply; rejects with its error, or if there is no connection before the timeout. */
+  request(name, fields = {}) {
     return new Promise((resolve, reject) => {
       const send = () => {
-        this.number += 1;
-        this.waiting.set(this.number, { resolve, reject });
-        this.socket.send(JSON.stringify({ id: this.number, do: what, ...fields }));
+        this.lastId += 1;
+        this.pending.set(this.lastId, { resolve, reject });
+        this.socket.send(JSON.stringify({ id: this.lastId, request: name, ...fields }));
       };
-      if (this.greeted) {
+      if (this.isConnected) {
         send();
         return;
       }
-      if (this.asleep) this.#connect();
-      this.held.push(send);
+      if (this.isIdle) this.#connect();
+      this.queued.push(send);
       setTimeout(() => {
-        if (!this.held.includes(send)) return;
-        this.held.splice(this.held.indexOf(send), 1);
+        if (!this.queued.includes(send)) return;
+        this.queued.splice(this.queued.indexOf(send), 1);
         reject(new Error("there is no connection to the server; try again in a moment"));
-      }, PATIENCE);
+      }, REQUEST_TIMEOUT_MS);
     });
   }
 }

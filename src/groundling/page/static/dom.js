@@ -1,6 +1,6 @@
-// Small helpers for making elements and for saying numbers.
+// Helpers to create elements and to format numbers.
 
-/** An element: h("p", { class: "note", text: "..." }, child, ...). Names that begin with "on" are listeners. */
+/** Create an element: h("p", { class: "note", text: "..." }, child, ...). Names that start with "on" are listeners. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -13,29 +13,29 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-export function percent(share) {
-  return `${Math.round(100 * share)} %`;
+export function percent(fraction) {
+  return `${Math.round(100 * fraction)} %`;
 }
 
-export function plain(number) {
+export function decimal(number) {
   return number.toFixed(2);
 }
 
-/** Numbers of any size as shares from 0, the least of them, to 1. */
-export function scaled(numbers) {
+/** Scale numbers linearly to the range from 0 (minimum) to 1 (maximum). */
+export function normalized(numbers) {
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   return numbers.map((number) => (number - low) / (high - low || 1));
 }
 
-/** A labelled bar whose length is a share from 0 to 1. */
-export function bar(label, share, note = "") {
+/** A labeled bar whose length is a fraction from 0 to 1. */
+export function bar(label, fraction, note = "") {
   const fill = h("span", { class: "fill" });
-  fill.style.width = `${100 * Math.max(0, Math.min(1, share))}%`;
+  fill.style.width = `${100 * Math.max(0, Math.min(1, fraction))}%`;
   return h(
     "li",
     { class: "bar", title: note },
     h("span", { class: "bar-label", text: label }),
     h("span", { class: "track", "aria-hidden": "true" }, fill),
-    h("span", { class: "number", text: percent(share) }),
+    h("span", { class: "number", text: percent(fraction) }),
   );
 }

@@ -1,11 +1,11 @@
-// Changing the world: things are dragged, or picked up and put down with the keyboard; tools add and remove.
+// Editing the world: drag objects, or pick them up and put them down with the keyboard; tools add and remove.
 
 import { h } from "./dom.js";
-import { cleared, nameOf, things, withAgent, withThing, atOf, placeOf } from "./scene.js";
+import { atOf, cellContents, describe, iconKey, positionOf, withAgent, withContent, withoutContent } from "./scene.js";
 
 const TOOLS = [["move", "Move"], ["add", "Add"], ["wall", "Wall"], ["remove", "Remove"]];
-const HOW =
-  "Drag things and the agent. On a touch screen, or with Enter on the keyboard, pick up first, then put down.";
+const INSTRUCTIONS =
+  "Drag objects, walls and the agent. On a touch screen, or with Enter on the keyboard, pick up first, then put down.";
 const DRAG_PIXELS = 6;
 
 export class Editor {
@@ -13,172 +13,177 @@ export class Editor {
   constructor(element, page) {
     this.page = page;
     this.tool = "move";
-    this.held = null;
+    this.pickedUp = null;
+    this.objectKind = null; // the object that the tool "add" adds
     this.search = h("input", {
       type: "search",
-      placeholder: "Search 119 objects",
+      placeholder: "Search objects",
       "aria-label": "Search objects",
-      oninput: () => this.fill(),
+      oninput: () => this.fillPalette(),
     });
     this.palette = h("div", { class: "palette", role: "listbox", "aria-label": "Objects to add" });
     this.buttons = TOOLS.map(([name, text]) =>
-      h("button", { type: "button", text, "aria-pressed": "false", onclick: () => this.choose(name) }),
+      h("button", { type: "button", text, "aria-pressed": "false", onclick: () => this.selectTool(name) }),
     );
     element.append(
       h("div", { class: "tools", role: "group", "aria-label": "Tool" }, ...this.buttons),
-      h("p", { class: "note", text: HOW }),
+      h("p", { class: "note", text: INSTRUCTIONS }),
       this.search,
       this.palette,
     );
-    this.choose("move");
+    this.selectTool("move");
   }
 
-  choose(tool) {
+  selectTool(tool) {
     this.tool = tool;
-    this.#hold(null);
+    this.#setPickedUp(null);
     this.buttons.forEach((button, k) => button.setAttribute("aria-pressed", String(TOOLS[k][0] === tool)));
   }
 
-  /** The palette: every icon whose name fits the search. */
-  fill() {
-    const wanted = this.search.value.trim().toLowerCase();
-    const found = this.page.kinds().filter((kind) => nameOf(kind).includes(wanted));
-    this.palette.replaceChildren(...found.map((kind) => this.#kind(kind)));
+  /** Show every object kind whose description matches the search. */
+  fillPalette() {
+    const query = this.search.value.trim().toLowerCase();
+    const found = this.page.objectKinds().filter((kind) => describe(kind).includes(query));
+    this.palette.replaceChildren(...found.map((kind) => this.#paletteOption(kind)));
     if (!found.length) this.palette.append(h("p", { class: "note", text: "No object has that name." }));
   }
 
-  #kind(kind) {
+  #paletteOption(kind) {
     const option = h("button", {
       type: "button",
-      class: "kind",
+      class: "object-kind",
       role: "option",
-      title: nameOf(kind),
-      "aria-label": nameOf(kind),
-      "aria-selected": String(this.#isKind(kind)),
+      title: describe(kind),
+      "aria-label": describe(kind),
+      "aria-selected": String(this.#isSelected(kind)),
       onclick: () => {
-        this.kind = kind;
-        this.choose("add");
+        this.objectKind = kind;
+        this.selectTool("add");
         for (const other of this.palette.children) other.setAttribute("aria-selected", String(other === option));
-        this.page.say(`${nameOf(kind)} chosen: now choose a cell.`);
+        this.page.notify(`${describe(kind)} selected; now select a cell.`);
       },
     });
-    this.page.paint(option, `${kind.name}/${kind.icon}`);
+    this.page.paint(option, iconKey(kind));
     return option;
   }
 
-  #isKind(kind) {
-    return this.kind?.name === kind.name && this.kind.icon === kind.icon;
+  #isSelected(kind) {
+    return this.objectKind?.name === kind.name && this.objectKind.icon === kind.icon;
   }
 
-  /** Let a board be edited. */
+  /** Make a board editable. */
   attach(board) {
     const element = board.element;
-    element.addEventListener("pointerdown", (event) => this.#press(event, board));
-    element.addEventListener("keydown", (event) => this.#key(event, board));
+    element.addEventListener("pointerdown", (event) => this.#pointerDown(event, board));
+    element.addEventListener("keydown", (event) => this.#keyDown(event, board));
   }
 
-  #press(event, board) {
-    const place = board.placeAt(event.target);
-    if (place < 0 || event.button !== 0) return;
-    this.page.settle();
+  #pointerDown(event, board) {
+    const position = board.positionAt(event.target);
+    if (position < 0 || event.button !== 0) return;
+    this.page.keepShownPosition();
     const [x, y] = [event.clientX, event.clientY];
-    let ghost = null;
-    const grabbed = this.tool === "move" && event.pointerType === "mouse" && this.#canTake(place);
-    if (grabbed) board.element.setPointerCapture(event.pointerId);
+    let preview = null;
+    const isDraggable = this.tool === "move" && event.pointerType === "mouse" && this.#isMovable(position);
+    if (isDraggable) board.element.setPointerCapture(event.pointerId);
     const move = (moved) => {
-      if (!grabbed || (!ghost && Math.hypot(moved.clientX - x, moved.clientY - y) < DRAG_PIXELS)) return;
-      ghost ??= this.#ghost(place);
-      ghost.style.translate = `${moved.clientX}px ${moved.clientY}px`;
+      if (!isDraggable || (!preview && Math.hypot(moved.clientX - x, moved.clientY - y) < DRAG_PIXELS)) return;
+      preview ??= this.#dragPreview(position);
+      preview.style.translate = `${moved.clientX}px ${moved.clientY}px`;
     };
     const drop = (dropped) => {
       board.element.removeEventListener("pointermove", move);
       board.element.removeEventListener("pointerup", drop);
       board.element.removeEventListener("pointercancel", drop);
-      const dragged = ghost !== null;
-      ghost?.remove();
+      const wasDragged = preview !== null;
+      preview?.remove();
       if (dropped.type === "pointercancel") return;
-      const target = board.placeAt(document.elementFromPoint(dropped.clientX, dropped.clientY));
-      if (dragged && target >= 0) this.#move(place, target);
-      else if (!dragged && (this.tool !== "move" || event.pointerType !== "mouse")) this.#act(place, board);
+      const target = board.positionAt(document.elementFromPoint(dropped.clientX, dropped.clientY));
+      if (wasDragged && target >= 0) this.#move(position, target);
+      else if (!wasDragged && (this.tool !== "move" || event.pointerType !== "mouse")) this.#useTool(position, board);
     };
     board.element.addEventListener("pointermove", move);
     board.element.addEventListener("pointerup", drop);
     board.element.addEventListener("pointercancel", drop);
   }
 
-  #ghost(place) {
-    const ghost = h("div", { class: "ghost" });
-    const isAgent = place === placeOf(this.page.scene.agent, this.page.size);
-    const thing = things(this.page.scene, this.page.size)[place];
-    this.page.paint(ghost, isAgent ? "agent" : thing.wall ? "wall" : `${thing.name}/${thing.icon}`);
-    document.body.append(ghost);
-    return ghost;
+  #dragPreview(position) {
+    const preview = h("div", { class: "drag-preview" });
+    const { scene, size } = this.page;
+    const isAgent = position === positionOf(scene.agent, size);
+    this.page.paint(preview, isAgent ? "agent" : iconKey(cellContents(scene, size)[position]));
+    document.body.append(preview);
+    return preview;
   }
 
-  #key(event, board) {
-    const place = board.placeAt(event.target);
-    if (place < 0) return;
-    this.page.settle();
-    if (event.key === "Enter") this.#act(place, board);
-    else if (event.key === "Delete" || event.key === "Backspace") this.#remove(place);
-    else if (event.key === "Escape") this.#hold(null);
+  #keyDown(event, board) {
+    const position = board.positionAt(event.target);
+    if (position < 0) return;
+    this.page.keepShownPosition();
+    if (event.key === "Enter") this.#useTool(position, board);
+    else if (event.key === "Delete" || event.key === "Backspace") this.#remove(position);
+    else if (event.key === "Escape") this.#setPickedUp(null);
     else return;
     event.preventDefault();
   }
 
-  #canTake(place) {
+  #isMovable(position) {
     const { scene, size } = this.page;
-    return place === placeOf(scene.agent, size) || things(scene, size)[place] !== null;
+    return position === positionOf(scene.agent, size) || cellContents(scene, size)[position] !== null;
   }
 
-  /** Use the tool on a cell; one that moves picks up first, then puts down. */
-  #act(place, board) {
-    if (this.tool !== "move") return this.#use(place);
-    if (this.held === null) return this.#take(place, board);
-    const from = this.held;
-    this.#hold(null);
-    this.#move(from, place);
+  /** Use the tool on a cell; the tool "move" picks up first, then puts down. */
+  #useTool(position, board) {
+    if (this.tool === "remove") return this.#remove(position);
+    if (this.tool !== "move") return this.#add(position);
+    if (this.pickedUp === null) return this.#pickUp(position, board);
+    const from = this.pickedUp;
+    this.#setPickedUp(null);
+    this.#move(from, position);
   }
 
-  #take(place, board) {
-    if (!this.#canTake(place)) return;
-    this.#hold(place, board);
-    this.page.say("Picked up: choose the cell to put it down, or Escape to leave it.");
+  #pickUp(position, board) {
+    if (!this.#isMovable(position)) return;
+    this.#setPickedUp(position, board);
+    this.page.notify("Picked up: select the cell to put it down, or press Escape to cancel.");
   }
 
-  /** Remember what is picked up, and show it. */
-  #hold(place, board = null) {
-    document.querySelector(".cell.held")?.classList.remove("held");
-    board?.cells[place].classList.add("held");
-    this.held = place;
+  /** Remember and mark the position of what is picked up. */
+  #setPickedUp(position, board = null) {
+    document.querySelector(".cell.picked-up")?.classList.remove("picked-up");
+    board?.cells[position].classList.add("picked-up");
+    this.pickedUp = position;
   }
 
-  #use(place) {
+  /** Add the selected object, or add or remove a wall. */
+  #add(position) {
     const { scene, size } = this.page;
-    if (this.tool === "remove") return this.#remove(place);
-    if (place === placeOf(scene.agent, size)) return this.page.say("The agent is there.");
+    if (position === positionOf(scene.agent, size)) return this.page.notify("The agent is in this cell.");
     if (this.tool === "wall") {
-      const isWall = things(scene, size)[place]?.wall;
-      return this.page.change(isWall ? cleared(scene, place, size) : withThing(scene, { wall: true }, place, size));
+      const isWall = cellContents(scene, size)[position]?.wall;
+      const edited = isWall
+        ? withoutContent(scene, position, size)
+        : withContent(scene, { wall: true }, position, size);
+      return this.page.edit(edited);
     }
-    if (!this.kind) return this.page.say("Choose an object from the list first.");
-    this.page.change(withThing(scene, this.kind, place, size));
+    if (!this.objectKind) return this.page.notify("Select an object from the list first.");
+    this.page.edit(withContent(scene, this.objectKind, position, size));
   }
 
-  #remove(place) {
+  #remove(position) {
     const { scene, size } = this.page;
-    this.page.change(cleared(scene, place, size));
+    this.page.edit(withoutContent(scene, position, size));
   }
 
   #move(from, to) {
     const { scene, size } = this.page;
     if (from === to) return;
-    const found = things(scene, size);
-    if (from === placeOf(scene.agent, size)) {
-      if (found[to]?.wall) return this.page.say("A wall is there.");
-      return this.page.change(withAgent(scene, atOf(to, size)));
+    const contents = cellContents(scene, size);
+    if (from === positionOf(scene.agent, size)) {
+      if (contents[to]?.wall) return this.page.notify("A wall is in this cell.");
+      return this.page.edit(withAgent(scene, atOf(to, size)));
     }
-    if (to === placeOf(scene.agent, size)) return this.page.say("The agent is there.");
-    this.page.change(withThing(cleared(scene, from, size), found[from], to, size));
+    if (to === positionOf(scene.agent, size)) return this.page.notify("The agent is in this cell.");
+    this.page.edit(withContent(withoutContent(scene, from, size), contents[from], to, size));
   }
 }

@@ -1,22 +1,22 @@
-// A walk that was taken home: the same board, insides and player, with nothing to connect to.
+// An exported walk: the board, the explanation and the player, without a server.
 
-import { Pane } from "./pane.js";
+import { AgentPane } from "./agent_pane.js";
 import { Player, listenForKeys } from "./player.js";
 
-const souvenir = JSON.parse(document.getElementById("walk").textContent);
+const walk = JSON.parse(document.getElementById("walk").textContent);
 
 function paintFromData(element, key) {
-  element.style.backgroundImage = `url("${souvenir.icons[key]}")`;
+  element.style.backgroundImage = `url("${walk.icons[key]}")`;
   element.style.backgroundSize = "100% 100%";
 }
 
-const pane = new Pane(souvenir.agent, souvenir.size, paintFromData);
-pane.begin(souvenir.scene, souvenir.reading, souvenir.frames[0]);
-pane.frames = souvenir.frames;
+const pane = new AgentPane(walk.agent, walk.size, paintFromData);
+pane.begin(walk.scene, walk.sentence_check, walk.frames[0]);
+pane.frames = walk.frames;
 const player = new Player((index) => pane.show(index));
 document.getElementById("panes").append(pane.element);
 pane.slot.append(player.element);
 listenForKeys(player);
-player.reset(souvenir.frames.length);
-player.ended = true;
+player.reset(walk.frames.length);
+player.isComplete = true;
 player.go(0);

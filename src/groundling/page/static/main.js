@@ -1,49 +1,52 @@
-// The page: what is said, who hears it, and what came of it. The server keeps nothing that this page does not know.
+// The page: the scene, the sentence, and the walks of the agents. The server keeps no state except taught words.
 
-import { h, plain } from "./dom.js";
+import { AgentPane } from "./agent_pane.js";
+import { Connection } from "./connection.js";
+import { decimal, h } from "./dom.js";
 import { Editor } from "./editor.js";
-import { Lessons } from "./lessons.js";
-import { Pane } from "./pane.js";
 import { Player, listenForKeys } from "./player.js";
-import { bytesOf, fromFragment, nameOf, placeOf, things, toFile, toFragment } from "./scene.js";
-import { Sentence } from "./sentence.js";
-import { Talk } from "./talk.js";
+import { atOf, cellContents, describe, fromBase64, fromFragment, positionOf, toFile, toFragment } from "./scene.js";
+import { SentenceInput } from "./sentence.js";
+import { Teaching } from "./teaching.js";
 
 const byId = (id) => document.getElementById(id);
 const SEEDS = 2 ** 31;
-const LOOK_PAUSE = 120;
-const CELLS = { floor: 1, wall: 2, agent: 3 };
+const WORLD_SEEDS = 10000; // short numbers for the seed field
+const HOVER_DELAY_MS = 120;
+const MAX_CACHED_REPLIES = 500;
 
 const page = {
   agents: [],
   size: 7,
-  steps: 28,
+  maxSteps: 28,
+  maxExamples: 10,
   scene: null,
   panes: [],
-  sight: new Map(), // what was asked about words and cells of the shown frames
+  runningSentence: "",
+  replyCache: new Map(), // replies about words and cells of shown frames
 
-  /** Every icon that can be put down. */
-  kinds() {
+  /** Every object with an icon of its own that can be added: { name, color, icon }. */
+  objectKinds() {
     const drawn = Object.keys(page.scene?.drawings ?? {}).map((name) => ({ name, color: null, icon: 0 }));
     const known = page.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon })));
     return [...drawn, ...known];
   },
 
-  /** Give an element the picture of a cell: from the sheet, or as the user drew it. */
+  /** Set the icon of an element: from the icon sheet, or the user's drawing. */
   paint(element, key) {
     const [name, icon] = key.split("/");
-    const drawn = page.scene?.drawings?.[name];
-    if (drawn) {
+    const drawing = page.scene?.drawings?.[name];
+    if (drawing) {
       Object.assign(element.style, {
-        backgroundImage: `url("data:image/png;base64,${drawn}")`,
+        backgroundImage: `url("data:image/png;base64,${drawing}")`,
         backgroundSize: "100% 100%",
         backgroundPosition: "0 0",
       });
       return;
     }
-    const number = CELLS[key] ?? page.firsts.get(name) + Number(icon);
+    const cell = page.cells[key] ?? page.firstIcons.get(name) + Number(icon);
     const { columns, rows } = page.sheet;
-    const [x, y] = [(number % columns) / (columns - 1), Math.floor(number / columns) / (rows - 1)];
+    const [x, y] = [(cell % columns) / (columns - 1), Math.floor(cell / columns) / (rows - 1)];
     Object.assign(element.style, {
       backgroundImage: 'url("/icons.png")',
       backgroundSize: `${100 * columns}% ${100 * rows}%`,
@@ -51,158 +54,161 @@ const page = {
     });
   },
 
-  /** Say something to the person, for a screen reader too. */
-  say(text, isError = false) {
-    const toast = byId("message");
-    toast.textContent = text ? text[0].toUpperCase() + text.slice(1) : "";
-    toast.classList.toggle("error", isError);
+  /** Show a message to the user; screen readers read it too. */
+  notify(text, isError = false) {
+    const message = byId("message");
+    message.textContent = text ? text[0].toUpperCase() + text.slice(1) : "";
+    message.classList.toggle("error", isError);
   },
 
-  /** Take a scene as the world, with nothing said. */
+  /** Show a scene without a walk. */
   setScene(scene) {
     page.scene = scene;
     player.reset(0);
-    for (const pane of page.panes) pane.rest(scene);
+    for (const pane of page.panes) pane.reset(scene);
   },
 
-  /** Where the agent is shown to stand becomes where it stands; side by side, both go back to their start. */
-  settle() {
+  /** Make the agent's position in the shown frame its position in the scene; with two agents, keep the start. */
+  keepShownPosition() {
     const [pane] = page.panes;
     if (page.panes.length === 1 && pane.frames.length) page.scene = { ...page.scene, agent: pane.shown.at };
   },
 
-  /** An edit: the world changes under the agent's feet, where it stands now. */
-  change(scene) {
-    page.say("");
+  /** Replace the scene after an edit. */
+  edit(scene) {
+    page.notify("");
     page.setScene(scene);
-    lessons.refresh();
-    sentence.mark();
+    teaching.refresh();
+    sentence.showFeedback();
   },
 
   addDrawing(name, png) {
-    page.change({ ...page.scene, drawings: { ...page.scene.drawings, [name]: png } });
-    editor.fill();
+    page.edit({ ...page.scene, drawings: { ...page.scene.drawings, [name]: png } });
+    editor.fillPalette();
   },
 
-  /** An agent's words after lessons. */
-  learnt(agent, { words }) {
-    page.agents[agent] = { ...page.agents[agent], words };
-    page.sight.clear();
-    sentence.mark();
+  /** Set the words of an agent after teaching. */
+  setLexicon(agent, lexicon) {
+    page.agents[agent] = { ...page.agents[agent], lexicon };
+    page.replyCache.clear();
+    sentence.showFeedback();
   },
 
-  async newWorld(seed = Math.floor(Math.random() * 10000)) {
-    const world = await attempt(() => talk.request("world", { seed }));
+  async newWorld(seed = Math.floor(Math.random() * WORLD_SEEDS)) {
+    const world = await orNotify(() => connection.request("new_world", { seed }));
     if (!world) return;
     byId("seed").value = seed;
     page.setScene({ ...world.scene, drawings: page.scene?.drawings });
     sentence.text = world.command;
-    page.say("");
+    page.notify("");
   },
 
-  async tell(text) {
+  async runSentence(text) {
     sentence.text = text;
-    await begin();
+    await startWalk();
   },
 
-  get talk() {
-    return talk;
+  get connection() {
+    return connection;
   },
 };
 
-/** Let every agent hear the sentence; commands are walked at once. */
-async function begin() {
-  page.say("");
-  const text = sentence.text;
-  if (!text) return page.say("Write a command or a question first.", true);
-  page.settle();
+/** Run the sentence with every agent; for a command, play the walk. */
+async function startWalk() {
+  page.notify("");
+  const { text } = sentence;
+  if (!text) return page.notify("Enter a command or a question first.", true);
+  page.keepShownPosition();
   const { scene } = page;
   player.reset(0);
   const run = player.run;
-  const firsts = await attempt(() => Promise.all(page.panes.map((_, agent) => think(agent, scene, scene.agent, text))));
-  if (!firsts || run !== player.run) return;
-  page.told = { text, start: scene.agent };
-  firsts.forEach(({ reading, ...frame }, k) => page.panes[k].begin(scene, reading, frame));
+  const firstFrames = () => Promise.all(page.panes.map((_, agent) => requestStep(agent, scene, scene.agent, text)));
+  const steps = await orNotify(firstFrames);
+  if (!steps || run !== player.run) return;
+  page.runningSentence = text;
+  steps.forEach(({ sentence_check: check, ...frame }, k) => page.panes[k].begin(scene, check, frame));
   player.reset(1);
-  if (firsts[0].move === null) player.step(); // an answer is all there is to see
+  if (steps[0].move === null) player.step(); // a question has one frame only
   else player.play();
 }
 
-async function think(agent, scene, at, text) {
-  const now = toFile({ ...scene, agent: at });
-  const thought = await talk.request("think", { agent, scene: now, sentence: text, from: scene.agent });
-  return { at, ...thought };
+async function requestStep(agent, scene, at, text) {
+  const current = toFile({ ...scene, agent: at });
+  const reply = await connection.request("step", { agent, scene: current, sentence: text, start: scene.agent });
+  return { at, ...reply };
 }
 
-/** One more frame for every agent that still walks; see Player. */
-async function more() {
+/** Add the next frame for every agent whose walk has not ended; see Player. */
+async function addFrame() {
   const walking = page.panes.filter((pane) => pane.last.move !== null);
   if (!walking.length) return "none";
-  const { text } = page.told;
-  const made = await attempt(() => Promise.all(walking.map((pane) => nextFrame(pane, text))));
-  if (!made) return "failed";
-  walking.forEach((pane, k) => pane.frames.push(made[k]));
-  return made.every((frame) => frame.move === null) ? "last" : "more";
+  const frames = await orNotify(() => Promise.all(walking.map((pane) => nextFrame(pane))));
+  if (!frames) return "failed";
+  walking.forEach((pane, k) => pane.frames.push(frames[k]));
+  return frames.every((frame) => frame.move === null) ? "last" : "added";
 }
 
-async function nextFrame(pane, text) {
+async function nextFrame(pane) {
   const { last } = pane;
-  const { to, ended } = last.move;
-  if (ended || pane.frames.length >= page.steps) {
-    return { at: to, inside: last.inside, move: null, done: ended ? "ended" : "time" };
+  const { to, terminated } = last.move;
+  if (terminated || pane.frames.length >= page.maxSteps) {
+    return { at: to, explanation: last.explanation, move: null, end: terminated ? "terminated" : "truncated" };
   }
-  const { reading: _reading, ...frame } = await think(page.panes.indexOf(pane), pane.scene, to, text);
+  const step = await requestStep(page.panes.indexOf(pane), pane.scene, to, page.runningSentence);
+  const { sentence_check: _check, ...frame } = step;
   return frame;
 }
 
-/** Run what may fail; a failure is told, and gives undefined. */
-async function attempt(act) {
+/** The result of an async function; if it fails, show the error and return undefined. */
+async function orNotify(action) {
   try {
-    return await act();
+    return await action();
   } catch (error) {
-    page.say(error.message, true);
+    page.notify(error.message, true);
     return undefined;
   }
 }
 
-/** Take a scenario of a file or a link, once the server has found it sound. */
+/** Load a scenario from a file or a link after the server has checked it. */
 async function load(file) {
-  const { scene } = await talk.request("load", { scene: file });
-  const { sentence: said, ...rest } = scene;
+  const { scene } = await connection.request("load", { scene: file });
+  const { sentence: text, ...rest } = scene;
   page.setScene(rest);
-  sentence.text = said ?? "";
-  lessons.refresh();
-  editor.fill();
+  sentence.text = text ?? "";
+  teaching.refresh();
+  editor.fillPalette();
 }
 
-async function suggest(kind) {
-  page.settle();
+/** Run a random sentence of the teacher. */
+async function runSuggestion(kind) {
+  page.keepShownPosition();
   const seed = Math.floor(Math.random() * SEEDS);
-  const said = await attempt(() => talk.request("say", { agent: 0, kind, seed, scene: toFile(page.scene) }));
-  if (said) await page.tell(said.sentence);
+  const fields = { agent: 0, kind, seed, scene: toFile(page.scene) };
+  const suggestion = await orNotify(() => connection.request("suggest_sentence", fields));
+  if (suggestion) await page.runSentence(suggestion.sentence);
 }
 
-/** What the agent sees of a word or in a cell of the shown frame; asked once, then remembered. */
-async function look(agent, what, fields) {
+/** The reply to a request about a word or a cell of the shown frame, or null if it failed; replies are cached. */
+async function cachedRequest(agent, name, fields) {
   const pane = page.panes[agent];
   const at = pane.shown?.at ?? page.scene.agent;
   const scene = toFile({ ...page.scene, agent: at });
-  const key = JSON.stringify([agent, what, fields, scene]);
-  if (!page.sight.has(key)) {
-    if (page.sight.size > 500) page.sight.clear();
-    page.sight.set(key, talk.request(what, { agent, scene, ...fields }).catch(() => null));
+  const key = JSON.stringify([agent, name, fields, scene]);
+  if (!page.replyCache.has(key)) {
+    if (page.replyCache.size > MAX_CACHED_REPLIES) page.replyCache.clear();
+    page.replyCache.set(key, connection.request(name, { agent, scene, ...fields }).catch(() => null));
   }
-  const found = await page.sight.get(key);
-  if (found === null) page.sight.delete(key);
-  return found;
+  const reply = await page.replyCache.get(key);
+  if (reply === null) page.replyCache.delete(key);
+  return reply;
 }
 
-function watchCells(pane, agent) {
+function describeCellsOnHover(pane, agent) {
   let timer;
   const point = (event) => {
     clearTimeout(timer);
-    const place = pane.board.placeAt(event.target);
-    if (place >= 0) timer = setTimeout(() => tellCell(pane, agent, place), LOOK_PAUSE);
+    const position = pane.board.positionAt(event.target);
+    if (position >= 0) timer = setTimeout(() => describeCell(pane, agent, position), HOVER_DELAY_MS);
   };
   pane.board.element.addEventListener("mouseover", point);
   pane.board.element.addEventListener("focusin", point);
@@ -212,15 +218,14 @@ function watchCells(pane, agent) {
   });
 }
 
-async function tellCell(pane, agent, place) {
-  const at = [Math.floor(place / page.size), place % page.size];
-  const isAgent = place === placeOf(pane.shown?.at ?? page.scene.agent, page.size);
-  const name = isAgent ? "the agent" : nameOf(things(page.scene, page.size)[place]);
-  const found = await look(agent, "seen", { at });
-  const seen = (found?.words ?? []).filter(({ share }) => share >= 0.01);
-  const words = seen.map(({ word, share }) => `${word} ${plain(share)}`).join(", ") || "no word";
-  const number = pane.board.numbers ? ` (${pane.board.numbers[place]})` : "";
-  pane.readout.textContent = name + number + (found ? ` — seen here: ${words}` : "");
+async function describeCell(pane, agent, position) {
+  const isAgent = position === positionOf(pane.shown?.at ?? page.scene.agent, page.size);
+  const content = isAgent ? "the agent" : describe(cellContents(page.scene, page.size)[position]);
+  const reply = await cachedRequest(agent, "describe_cell", { at: atOf(position, page.size) });
+  const likely = (reply?.words ?? []).filter(({ probability }) => probability >= 0.01);
+  const words = likely.map(({ word, probability }) => `${word} ${decimal(probability)}`).join(", ") || "none";
+  const number = pane.board.numbers ? ` (${pane.board.numbers[position]})` : "";
+  pane.readout.textContent = content + number + (reply ? ` — predicted words: ${words}` : "");
 }
 
 function download(name, blob) {
@@ -230,7 +235,7 @@ function download(name, blob) {
 }
 
 async function save() {
-  page.settle();
+  page.keepShownPosition();
   const file = toFile(page.scene, sentence.text);
   download("world.json", new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
 }
@@ -238,99 +243,102 @@ async function save() {
 async function loadFile(event) {
   const [file] = event.target.files;
   event.target.value = "";
-  await attempt(async () => {
+  await orNotify(async () => {
     let record;
     try {
       record = JSON.parse(await file.text());
     } catch {
-      throw new Error(`The file ${file.name}: it is not JSON, so it is no scenario`);
+      throw new Error(`File ${file.name}: scenario must be valid JSON`);
     }
     try {
       await load(record);
     } catch (error) {
-      throw new Error(`The file ${file.name}: ${error.message}`);
+      throw new Error(`File ${file.name}: ${error.message}`);
     }
-    page.say(`The file ${file.name} is loaded.`);
+    page.notify(`Loaded the file ${file.name}.`);
   });
 }
 
 async function share() {
-  page.settle();
+  page.keepShownPosition();
   history.replaceState(null, "", toFragment(toFile(page.scene, sentence.text)));
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  page.say(`The ${copied ? "link is copied: it" : "address of this page"} holds the whole world.`);
+  page.notify(`${copied ? "Link copied. It" : "The address of this page"} contains the whole world.`);
 }
 
 async function exportWalk(format) {
   const [pane] = page.panes;
-  if (!pane.frames.length) return page.say("Say something first: there is no walk yet.", true);
-  page.say("Writing …");
-  const { text } = page.told;
+  if (!pane.frames.length) return page.notify("Run a sentence first; there is no walk to export.", true);
+  page.notify("Exporting …");
   const path = pane.frames.map((frame) => frame.at);
-  const walk = { agent: 0, scene: toFile(pane.scene), sentence: text, path };
-  const made = await attempt(() => talk.request("export", { ...walk, format }));
-  if (!made) return;
-  download(made.name, new Blob([bytesOf(made.base64)], { type: format === "gif" ? "image/gif" : "text/html" }));
-  page.say(`${made.name} is written.`);
+  const fields = { agent: 0, scene: toFile(pane.scene), sentence: page.runningSentence, path, format };
+  const file = await orNotify(() => connection.request("export", fields));
+  if (!file) return;
+  download(file.name, new Blob([fromBase64(file.base64)], { type: format === "gif" ? "image/gif" : "text/html" }));
+  page.notify(`Saved ${file.name}.`);
 }
 
-async function hello(greeting) {
+async function onHello(hello) {
   const isFirst = page.scene === null;
-  Object.assign(page, { size: greeting.size, steps: greeting.steps, sheet: greeting.sheet, classes: greeting.classes });
-  page.firsts = new Map(greeting.classes.map(({ name, first }) => [name, first]));
-  page.agents = greeting.agents;
-  page.sight.clear();
+  const { size, max_steps: maxSteps, max_examples: maxExamples, sheet, cells, classes, agents } = hello;
+  Object.assign(page, { size, maxSteps, maxExamples, sheet, cells, classes, agents });
+  page.firstIcons = new Map(classes.map(({ name, first }) => [name, first]));
+  page.replyCache.clear();
   if (!isFirst) {
-    if (lessons.lessons.length) await attempt(() => lessons.teach(lessons.lessons));
-    return page.say("Connected again.");
+    if (teaching.taughtWords.length) await orNotify(() => teaching.teach(teaching.taughtWords));
+    return page.notify("Reconnected.");
   }
-  page.panes = page.agents.map(({ name, method }, agent) => {
+  page.panes = agents.map(({ name, method }, agent) => {
     const title = ["ours", name].includes(method) ? name : `${name} (${method})`;
-    const where = async (word) => (await look(agent, "where", { word }))?.map ?? null;
-    const pane = new Pane(title, page.size, page.paint, where);
+    const detect = async (word) => (await cachedRequest(agent, "detect", { word }))?.map ?? null;
+    const pane = new AgentPane(title, size, page.paint, detect);
     editor.attach(pane.board);
-    watchCells(pane, agent);
+    describeCellsOnHover(pane, agent);
     return pane;
   });
   byId("panes").replaceChildren(...page.panes.map((pane) => pane.element));
   byId("panes").classList.toggle("two", page.panes.length > 1);
   (page.panes.length > 1 ? byId("player") : page.panes[0].slot).append(player.element);
-  await open();
-  editor.fill();
-  lessons.refresh();
+  await openWorld();
+  editor.fillPalette();
+  teaching.refresh();
   document.body.dataset.ready = "yes";
 }
 
-/** The world of the link, or a new one. */
-async function open() {
+/** Show the world of the link, or a random one. */
+async function openWorld() {
   let failure = null;
   try {
     const file = fromFragment(location.hash);
     if (file) return await load(file);
   } catch (error) {
-    failure = `The world in this link cannot be read: ${error.message}`;
+    failure = `Cannot read the world in this link: ${error.message}`;
   }
   await page.newWorld();
-  if (failure) page.say(failure, true);
+  if (failure) page.notify(failure, true);
 }
 
-const player = new Player((index) => page.panes.forEach((pane) => pane.show(index)), more);
-const sentence = new Sentence(byId("sentence"), byId("completions"), byId("marks"),
-  () => page.agents[0]?.words ?? [],
-  (text) => talk.request("read", { agent: 0, scene: toFile(page.scene), sentence: text }));
+const player = new Player((index) => page.panes.forEach((pane) => pane.show(index)), addFrame);
+const sentence = new SentenceInput(
+  byId("sentence"),
+  byId("completions"),
+  byId("feedback"),
+  () => page.agents[0]?.lexicon ?? [],
+  (text) => connection.request("check_sentence", { agent: 0, scene: toFile(page.scene), sentence: text }),
+);
 const editor = new Editor(byId("editor"), page);
-const lessons = new Lessons(byId("lessons"), page);
-const talk = new Talk(hello, (state) => {
+const teaching = new Teaching(byId("teaching"), page);
+const connection = new Connection(onHello, (state) => {
   byId("connection").textContent = state === "connected" ? "" : state;
   document.body.dataset.connected = String(state === "connected");
 });
 
-byId("say").addEventListener("submit", (event) => {
+byId("sentence-form").addEventListener("submit", (event) => {
   event.preventDefault();
-  begin();
+  startWalk();
 });
-byId("ask-command").addEventListener("click", () => suggest("command"));
-byId("ask-question").addEventListener("click", () => suggest("question"));
+byId("suggest-command").addEventListener("click", () => runSuggestion("command"));
+byId("suggest-question").addEventListener("click", () => runSuggestion("question"));
 byId("new-world").addEventListener("click", () => page.newWorld());
 byId("seed-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -341,5 +349,5 @@ byId("load").addEventListener("change", loadFile);
 byId("share").addEventListener("click", share);
 byId("gif").addEventListener("click", () => exportWalk("gif"));
 byId("html").addEventListener("click", () => exportWalk("html"));
-window.addEventListener("hashchange", () => open());
+window.addEventListener("hashchange", () => openWorld());
 listenForKeys(player);

@@ -1,4 +1,4 @@
-// Play, pause, step and back over the frames of a walk. Frames may be made as they are needed.
+// Controls to play a walk frame by frame. Frames may be computed when they are needed.
 
 import { h } from "./dom.js";
 
@@ -6,19 +6,19 @@ const SPEEDS = [["slow", 1200], ["normal", 600], ["fast", 250]];
 
 export class Player {
   /**
-   * `show(index)` shows a frame; `more()` makes one more and resolves to "more", to "last" if none can follow it, to
-   * "none" if there is none, or to "failed" if it may be tried again.
+   * `show(index)` shows a frame. `addFrame()` computes the next frame and resolves to "added", to "last" if no frame
+   * can follow it, to "none" if there is no next frame, or to "failed" if the request failed and can be repeated.
    */
-  constructor(show, more = async () => "none") {
+  constructor(show, addFrame = async () => "none") {
     this.show = show;
-    this.more = more;
+    this.addFrame = addFrame;
     this.count = 0;
     this.index = 0;
-    this.run = 0;
-    this.playing = false;
+    this.run = 0; // increases with each reset; a frame of an earlier run is discarded
+    this.isPlaying = false;
     this.start = this.#button("|◀", "Back to the start", () => this.go(0));
     this.backward = this.#button("◀", "Step back", () => this.back());
-    this.toggle = this.#button("▶", "Play", () => (this.playing ? this.pause() : this.play()));
+    this.toggle = this.#button("▶", "Play", () => (this.isPlaying ? this.pause() : this.play()));
     this.toggle.classList.add("toggle");
     this.forward = this.#button("▶|", "Step", () => this.step());
     this.counter = h("output", { class: "counter" });
@@ -33,24 +33,24 @@ export class Player {
     this.reset(0);
   }
 
-  #button(text, label, act) {
-    return h("button", { type: "button", "aria-label": label, title: label, text, onclick: act });
+  #button(text, label, onclick) {
+    return h("button", { type: "button", "aria-label": label, title: label, text, onclick });
   }
 
-  /** Begin with so many frames, of which the first is shown. */
+  /** Start with `count` frames and show the first. */
   reset(count) {
     this.run += 1;
     this.count = count;
     this.index = 0;
-    this.ended = false;
-    this.#pausing();
+    this.isComplete = false;
+    this.isPlaying = false;
     if (count) this.show(0);
     this.#refresh();
   }
 
   go(index) {
     this.pause();
-    this.#to(index);
+    this.#goTo(index);
   }
 
   back() {
@@ -63,72 +63,73 @@ export class Player {
   }
 
   async play() {
-    if (this.playing || !this.count) return;
-    if (this.ended && this.index === this.count - 1) this.#to(0);
+    if (this.isPlaying || !this.count) return;
+    if (this.isComplete && this.index === this.count - 1) this.#goTo(0);
     const run = this.run;
-    this.playing = true;
+    this.isPlaying = true;
     this.#refresh();
-    while (this.playing && run === this.run) {
+    while (this.isPlaying && run === this.run) {
       await new Promise((done) => setTimeout(done, Number(this.speed.value)));
-      if (!this.playing || run !== this.run || !(await this.#next())) break;
+      if (!this.isPlaying || run !== this.run || !(await this.#next())) break;
     }
     if (run === this.run) this.pause();
   }
 
   pause() {
-    this.#pausing();
+    this.isPlaying = false;
     this.#refresh();
   }
 
-  #pausing() {
-    this.playing = false;
-  }
-
-  /** Go one frame on; false if none follows. */
+  /** Go to the next frame; false if there is none after it. */
   async #next() {
     const run = this.run;
     if (this.index === this.count - 1) {
-      if (this.ended) return false;
-      const added = await this.more();
+      if (this.isComplete) return false;
+      const added = await this.addFrame();
       if (run !== this.run || added === "failed") return false;
-      this.ended = added !== "more";
+      this.isComplete = added !== "added";
       if (added === "none") {
         this.#refresh();
         return false;
       }
       this.count += 1;
     }
-    this.#to(this.index + 1);
-    return !this.ended || this.index < this.count - 1;
+    this.#goTo(this.index + 1);
+    return !this.isComplete || this.index < this.count - 1;
   }
 
-  #to(index) {
+  #goTo(index) {
     this.index = index;
     this.show(index);
     this.#refresh();
   }
 
   #refresh() {
-    const none = this.count === 0;
+    const isEmpty = this.count === 0;
+    const isSingleFrame = this.isComplete && this.count === 1;
     this.start.disabled = this.backward.disabled = this.index === 0;
-    this.forward.disabled = none || (this.ended && this.index === this.count - 1);
-    this.toggle.disabled = none || (this.ended && this.count === 1);
-    this.toggle.textContent = this.playing ? "❚❚" : "▶";
-    this.toggle.setAttribute("aria-label", this.playing ? "Pause" : "Play");
-    this.toggle.title = this.playing ? "Pause" : "Play";
-    const isWalk = !none && !(this.ended && this.count === 1);
-    this.counter.textContent = isWalk ? `step ${this.index}${this.ended ? ` of ${this.count - 1}` : ""}` : "";
+    this.forward.disabled = isEmpty || (this.isComplete && this.index === this.count - 1);
+    this.toggle.disabled = isEmpty || isSingleFrame;
+    this.toggle.textContent = this.isPlaying ? "❚❚" : "▶";
+    this.toggle.setAttribute("aria-label", this.isPlaying ? "Pause" : "Play");
+    this.toggle.title = this.isPlaying ? "Pause" : "Play";
+    const total = this.isComplete ? ` of ${this.count - 1}` : "";
+    this.counter.textContent = isEmpty || isSingleFrame ? "" : `step ${this.index}${total}`;
   }
 }
 
-/** Space plays and pauses, the arrow keys step, wherever the focus has no use for them. */
+/** Space plays and pauses and the arrow keys step, except where the focused element uses these keys. */
 export function listenForKeys(player) {
-  const acts = { " ": () => player.toggle.click(), ArrowRight: () => player.step(), ArrowLeft: () => player.back() };
+  const actions = {
+    " ": () => player.toggle.click(),
+    ArrowRight: () => player.step(),
+    ArrowLeft: () => player.back(),
+  };
   document.addEventListener("keydown", (event) => {
-    const taken = event.key === " " ? "" : ", .board.live";
-    if (event.altKey || event.ctrlKey || event.metaKey || !acts[event.key]) return;
-    if (event.target.closest(`input, select, button, summary, a${taken}`)) return;
+    const board = event.key === " " ? "" : ", .board.live";
+    if (event.altKey || event.ctrlKey || event.metaKey || !actions[event.key]) return;
+    if (event.target.closest(`input, select, button, summary, a${board}`)) return;
     event.preventDefault();
-    acts[event.key]();
+    actions[event.key]();
   });
 }

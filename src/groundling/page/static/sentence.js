@@ -1,22 +1,22 @@
-// The sentence being written: words are completed, and those that the agent does not know are marked.
+// The sentence input: words are completed, and words that the agent does not know are marked.
 
 import { h } from "./dom.js";
 
-const MOST = 7;
-const PAUSE = 180;
-const FREE = "None of the teacher’s sentences, but all words are known: it is run all the same.";
+const MAX_COMPLETIONS = 7;
+const CHECK_DELAY_MS = 180;
+const FREE_FORM = "Not a sentence of the teacher’s grammar, but all words are known; the agent can run it.";
 
-export class Sentence {
-  /** `words()` lists the known words; `read(text)` resolves to the server's reading of a text. */
-  constructor(input, list, marks, words, read) {
+export class SentenceInput {
+  /** `words()` lists the known words; `check(text)` resolves to the server's check of a sentence. */
+  constructor(input, list, feedback, words, check) {
     this.input = input;
     this.list = list;
-    this.marks = marks;
+    this.feedback = feedback;
     this.words = words;
-    this.read = read;
-    this.chosen = -1;
-    input.addEventListener("input", () => this.#written());
-    input.addEventListener("keydown", (event) => this.#key(event));
+    this.check = check;
+    this.selected = -1;
+    input.addEventListener("input", () => this.#changed());
+    input.addEventListener("keydown", (event) => this.#keyDown(event));
     input.addEventListener("blur", () => this.#close());
   }
 
@@ -27,26 +27,26 @@ export class Sentence {
   set text(text) {
     this.input.value = text;
     this.#close();
-    this.mark();
+    this.showFeedback();
   }
 
-  /** The word under the caret, and where it begins. */
+  /** The word before the caret, and where it starts and ends. */
   #current() {
     const before = this.input.value.slice(0, this.input.selectionStart);
     const word = /[a-zA-Z]*$/.exec(before)[0];
     return { word: word.toLowerCase(), start: before.length - word.length, end: before.length };
   }
 
-  #written() {
+  #changed() {
     const { word } = this.#current();
-    const fits = (known) => word.length > 1 && known.startsWith(word) && known !== word;
-    const found = this.words().filter(fits).slice(0, MOST);
+    const isCompletion = (known) => word.length > 1 && known.startsWith(word) && known !== word;
+    const found = this.words().filter(isCompletion).slice(0, MAX_COMPLETIONS);
     this.list.replaceChildren(...found.map((known, k) => this.#option(known, k)));
     this.list.hidden = !found.length;
     this.input.setAttribute("aria-expanded", String(found.length > 0));
-    this.#choose(-1);
+    this.#select(-1);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.mark(), PAUSE);
+    this.timer = setTimeout(() => this.showFeedback(), CHECK_DELAY_MS);
   }
 
   #option(word, k) {
@@ -55,14 +55,14 @@ export class Sentence {
       id: `completion-${k}`,
       text: word,
       onpointerdown: (event) => {
-        event.preventDefault(); // or the input would lose the focus first
+        event.preventDefault(); // otherwise the input would lose the focus first
         this.#complete(word);
       },
     });
   }
 
-  #choose(k) {
-    this.chosen = k;
+  #select(k) {
+    this.selected = k;
     [...this.list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === k)));
     if (k < 0) this.input.removeAttribute("aria-activedescendant");
     else this.input.setAttribute("aria-activedescendant", `completion-${k}`);
@@ -75,17 +75,17 @@ export class Sentence {
     const caret = start + word.length + (rest ? 0 : 1);
     this.input.setSelectionRange(caret, caret);
     this.#close();
-    this.mark();
+    this.showFeedback();
   }
 
-  #key(event) {
+  #keyDown(event) {
     const count = this.list.children.length;
     if (this.list.hidden || !count) return;
-    if (event.key === "ArrowDown") this.#choose((this.chosen + 1) % count);
-    else if (event.key === "ArrowUp") this.#choose((this.chosen <= 0 ? count : this.chosen) - 1);
+    if (event.key === "ArrowDown") this.#select((this.selected + 1) % count);
+    else if (event.key === "ArrowUp") this.#select((this.selected <= 0 ? count : this.selected) - 1);
     else if (event.key === "Escape") this.#close();
-    else if (event.key === "Tab" || (event.key === "Enter" && this.chosen >= 0)) {
-      this.#complete(this.list.children[Math.max(0, this.chosen)].textContent);
+    else if (event.key === "Tab" || (event.key === "Enter" && this.selected >= 0)) {
+      this.#complete(this.list.children[Math.max(0, this.selected)].textContent);
     } else return;
     event.preventDefault();
   }
@@ -93,43 +93,44 @@ export class Sentence {
   #close() {
     this.list.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
-    this.#choose(-1);
+    this.#select(-1);
   }
 
-  /** Ask what the sentence is, and show it below. */
-  async mark() {
+  /** Check the sentence, and show the result below the input. */
+  async showFeedback() {
     clearTimeout(this.timer);
     const text = this.text;
-    if (!text) return this.marks.replaceChildren();
+    if (!text) return this.feedback.replaceChildren();
     let shown;
     try {
-      shown = this.#marked(await this.read(text));
+      shown = this.#describeCheck(await this.check(text));
     } catch (error) {
       shown = [error.message];
     }
-    if (text === this.text) this.marks.replaceChildren(...shown);
+    if (text === this.text) this.feedback.replaceChildren(...shown);
   }
 
-  #marked(reading) {
-    const odd = reading.words.filter(({ state }) => state !== "known");
-    const unknown = odd.filter(({ state }) => state === "unknown");
-    this.input.setAttribute("aria-invalid", String(unknown.length > 0));
-    if (odd.length) return odd.map((word) => this.#oddity(word));
-    if (reading.kind !== "free") return [`A ${reading.kind} of the teacher’s language (${reading.type}).`];
-    return [h("span", { title: reading.complaint, text: FREE })];
+  #describeCheck(check) {
+    const notKnown = check.words.filter(({ state }) => state !== "known");
+    this.input.setAttribute("aria-invalid", String(notKnown.some(({ state }) => state === "unknown")));
+    if (notKnown.length) return notKnown.map((word) => this.#describeWord(word));
+    if (check.kind !== "free_form") return [`A ${check.kind} of the teacher’s grammar (${check.type}).`];
+    return [h("span", { title: check.parse_error, text: FREE_FORM })];
   }
 
-  #oddity({ text, state, nearest }) {
-    if (state === "untaught") return h("span", {}, h("mark", { text }), " was never told to the agent. ");
-    const said = [h("mark", { class: "unknown", text }), " is no word that it knows"];
-    if (!nearest) return h("span", {}, ...said, ". ");
-    const mend = () => this.#mend(text, nearest);
-    const offer = h("button", { type: "button", class: "link", text: nearest, onclick: mend });
-    return h("span", {}, ...said, "; did you mean ", offer, "? ");
+  #describeWord({ text, state, suggestion }) {
+    if (state === "unseen") return h("span", {}, h("mark", { text }), " was not seen in training. ");
+    const message = [h("mark", { class: "unknown", text }), " is not in the agent’s lexicon"];
+    if (!suggestion) return h("span", {}, ...message, ". ");
+    const replace = () => this.#replaceWord(text, suggestion);
+    const button = h("button", { type: "button", class: "link", text: suggestion, onclick: replace });
+    return h("span", {}, ...message, "; did you mean ", button, "? ");
   }
 
-  #mend(wrong, right) {
-    this.text = this.input.value.replace(new RegExp(`\\b${wrong}\\b`, "i"), right);
+  #replaceWord(word, replacement) {
+    const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const wholeWord = new RegExp(`(?<![a-z])${escaped}(?![a-z])`, "i");
+    this.text = this.input.value.replace(wholeWord, replacement);
     this.input.focus();
   }
 }

@@ -1,7 +1,7 @@
-// Teaching: an object without a name is shown, the agent is asked what it is, and is told.
+// Few-shot teaching: an object without a known name is shown, the agent is asked about it, and its name is given.
 
 import { h } from "./dom.js";
-import { atOf, base64, cleared, placeOf, things, toFile, withThing } from "./scene.js";
+import { atOf, cellContents, positionOf, toBase64, toFile, withContent, withoutContent } from "./scene.js";
 
 const DIRECTIONS = {
   north: [-1, 0],
@@ -13,83 +13,83 @@ const DIRECTIONS = {
   southwest: [1, -1],
   northwest: [-1, -1],
 };
-const LESSON =
-  "Choose an object that the agent was never told the name of, or bring one. Show it, ask what it is, tell the name; " +
-  "after three times or so, command the agent to it.";
-const GOOD = 3;
-const MOST = 10;
+const INSTRUCTIONS =
+  "Choose an object whose name was not seen in training, or upload one. Show it with a question, then teach its " +
+  "name; after about three examples, test it with a command.";
+const RECOMMENDED_EXAMPLES = 3;
 
-export class Lessons {
+export class Teaching {
   /** `page`: see main.js. */
   constructor(element, page) {
     this.page = page;
-    this.lessons = [];
-    this.shown = null;
-    this.busy = false;
-    this.what = h("select", { id: "pupil-object", onchange: () => this.refresh() });
-    this.name = h("input", { id: "pupil-name", maxlength: "20", autocomplete: "off", spellcheck: "false" });
-    this.file = h("input", { id: "pupil-file", type: "file", accept: "image/png" });
+    this.taughtWords = []; // { word, examples: [{ scene, sentence }, ...] }
+    this.shown = null; // the next example: { word, scene, sentence }
+    this.isBusy = false;
+    this.object = h("select", { id: "teach-object", onchange: () => this.refresh() });
+    this.name = h("input", { id: "teach-name", maxlength: "20", autocomplete: "off", spellcheck: "false" });
+    this.file = h("input", { id: "teach-file", type: "file", accept: "image/png" });
     this.upload = h("form", { class: "upload", onsubmit: (event) => this.#upload(event) },
-      field("A picture of your own (PNG)", this.file), field("Its name", this.name), h("button", { text: "Add it" }));
-    this.show = this.#button("1. Show it and ask", () => this.#show());
-    this.tell = this.#button("", () => this.#tell());
-    this.command = this.#button("", () => this.#command());
-    this.reset = this.#button("Forget all", () => this.#forget());
-    this.told = h("p", { class: "note", role: "status" });
+      field("Your own image (PNG)", this.file), field("Its name", this.name), h("button", { text: "Add image" }));
+    this.showButton = this.#button("1. Show and ask", () => this.#show());
+    this.teachButton = this.#button("", () => this.#teachShown());
+    this.commandButton = this.#button("", () => this.#command());
+    this.resetButton = this.#button("Reset", () => this.#reset());
+    this.status = h("p", { class: "note", role: "status" });
     element.append(
-      h("p", { class: "note", text: LESSON }),
-      field("Object", this.what),
-      h("div", { class: "tools" }, this.show, this.tell, this.command, this.reset),
-      this.told,
+      h("p", { class: "note", text: INSTRUCTIONS }),
+      field("Object", this.object),
+      h("div", { class: "tools" }, this.showButton, this.teachButton, this.commandButton, this.resetButton),
+      this.status,
       this.upload,
     );
   }
 
-  #button(text, act) {
-    return h("button", { type: "button", text, onclick: () => this.#run(act) });
+  #button(text, action) {
+    return h("button", { type: "button", text, onclick: () => this.#run(action) });
   }
 
   get word() {
-    return this.what.value ? this.what.value.split("/")[0] : "";
+    return this.object.value ? this.object.value.split("/")[0] : "";
   }
 
-  /** List the objects that there are to teach: novel ones, then the user's own. */
+  /** List the objects that can be taught: those with novel names, and the user's drawings. */
   refresh() {
-    const chosen = this.what.value;
-    const novel = new Set(this.page.agents.flatMap((agent) => agent.novel));
+    const selected = this.object.value;
+    const novel = new Set(this.page.agents.flatMap((agent) => agent.novel_words));
     const drawn = new Set(Object.keys(this.page.scene?.drawings ?? {}));
-    const options = this.page.kinds().filter((kind) => novel.has(kind.name) || drawn.has(kind.name));
+    const kinds = this.page.objectKinds().filter(({ name }) => novel.has(name) || drawn.has(name));
     const option = ({ name, icon }) =>
       h("option", { value: `${name}/${icon}`, text: icon ? `${name} ${icon + 1}` : name });
-    this.what.replaceChildren(...options.map(option));
-    if (!options.length) this.what.append(h("option", { value: "", text: "none yet: bring a picture below" }));
-    if ([...this.what.options].some(({ value }) => value === chosen)) this.what.value = chosen;
+    this.object.replaceChildren(...kinds.map(option));
+    if (!kinds.length) this.object.append(h("option", { value: "", text: "none yet: upload an image below" }));
+    if ([...this.object.options].some(({ value }) => value === selected)) this.object.value = selected;
     const { word } = this;
-    const count = this.#count(word);
-    this.show.disabled = this.busy || !word;
-    this.tell.disabled = this.busy || !word || this.shown?.word !== word;
-    this.command.disabled = this.busy || !word || !count;
-    this.reset.disabled = this.busy || !this.lessons.length;
-    this.tell.textContent = `2. Tell it: “${word || "…"}”`;
-    this.command.textContent = `3. “Go to the ${word || "…"}.”`;
-    const times = count === 1 ? "once" : `${count} times`;
-    this.told.textContent = count ? `Told ${times}${count < GOOD ? "; more is better" : ""}.` : "";
+    const count = this.#examples(word).length;
+    this.showButton.disabled = this.isBusy || !word;
+    this.teachButton.disabled = this.isBusy || !word || this.shown?.word !== word;
+    this.commandButton.disabled = this.isBusy || !word || !count;
+    this.resetButton.disabled = this.isBusy || !this.taughtWords.length;
+    this.teachButton.textContent = `2. Teach “${word || "…"}”`;
+    this.commandButton.textContent = `3. “Go to the ${word || "…"}.”`;
+    const examples = count === 1 ? "1 example" : `${count} examples`;
+    const hint = count < RECOMMENDED_EXAMPLES ? `; at least ${RECOMMENDED_EXAMPLES} recommended` : "";
+    this.status.textContent = count ? `Taught with ${examples}${hint}.` : "";
   }
 
-  #count(word) {
-    return this.lessons.find((lesson) => lesson.word === word)?.examples.length ?? 0;
+  #examples(word) {
+    return this.taughtWords.find((taught) => taught.word === word)?.examples ?? [];
   }
 
-  /** Run what takes a while and may fail: no other button can be pressed meanwhile, and a failure is told. */
-  async #run(act) {
-    this.busy = true;
+  /** Run a slow action that may fail: all buttons are disabled meanwhile, and an error is shown. */
+  async #run(action) {
+    this.isBusy = true;
     this.refresh();
     try {
-      await act();
+      await action();
     } catch (error) {
-      this.page.say(error.message, true);
+      this.page.notify(error.message, true);
     }
-    this.busy = false;
+    this.isBusy = false;
     this.refresh();
   }
 
@@ -99,95 +99,98 @@ export class Lessons {
       const [file] = this.file.files;
       if (!file) throw new Error("choose a PNG file first");
       const name = this.name.value.trim().toLowerCase();
-      if (!name) throw new Error("give it a name first, one new word of letters");
-      const picture = base64(new Uint8Array(await file.arrayBuffer()));
-      const { png } = await this.page.talk.request("drawing", { name, png: picture });
+      if (!name) throw new Error("enter a name first, a new word of letters");
+      const image = toBase64(new Uint8Array(await file.arrayBuffer()));
+      const { png } = await this.page.connection.request("convert_drawing", { name, png: image });
       this.page.addDrawing(name, png);
       this.refresh();
-      this.what.value = `${name}/0`;
+      this.object.value = `${name}/0`;
       this.upload.reset();
-      this.page.say(`“${name}” can be shown now.`);
+      this.page.notify(`“${name}” can be shown now.`);
     });
   }
 
   /**
-   * Put the object next to the agent, and ask what is there. Each time it is another world: what a thing is shows best
-   * among things that it is not.
+   * Put the object beside the agent, and ask what is there. Each example is in another random world, so that the other
+   * objects serve as negative examples.
    */
   async #show() {
     const { size } = this.page;
     await this.page.newWorld();
-    const [direction, place] = this.#side();
-    const unnamed = new Set([this.word, ...this.page.agents.flatMap((agent) => agent.novel)]);
-    const scene = [...unnamed].reduce((rest, word) => this.#without(rest, word), this.page.scene);
-    this.page.setScene(withThing(scene, this.#kind(), place, size));
+    const [direction, position] = this.#adjacentCell();
+    const unnamed = new Set([this.word, ...this.page.agents.flatMap((agent) => agent.novel_words)]);
+    const scene = [...unnamed].reduce((rest, word) => this.#withoutObject(rest, word), this.page.scene);
+    this.page.setScene(withContent(scene, this.#objectKind(), position, size));
     const question = `What is in the ${direction}?`;
     this.shown = { word: this.word, scene: toFile(this.page.scene), sentence: question };
-    await this.page.tell(question);
+    await this.page.runSentence(question);
   }
 
-  #kind() {
-    const [name, icon] = this.what.value.split("/");
-    return this.page.kinds().find((kind) => kind.name === name && kind.icon === Number(icon));
+  #objectKind() {
+    const [name, icon] = this.object.value.split("/");
+    return this.page.objectKinds().find((kind) => kind.name === name && kind.icon === Number(icon));
   }
 
-  #without(scene, word) {
+  #withoutObject(scene, word) {
     const { size } = this.page;
-    const places = scene.objects.filter(({ name }) => name === word).map(({ at }) => placeOf(at, size));
-    return places.reduce((rest, place) => cleared(rest, place, size), scene);
+    const positions = scene.objects.filter(({ name }) => name === word).map(({ at }) => positionOf(at, size));
+    return positions.reduce((rest, position) => withoutContent(rest, position, size), scene);
   }
 
-  #side() {
+  /** A cell beside the agent and its direction; another direction than the last time. */
+  #adjacentCell() {
     const { scene, size } = this.page;
     const [row, column] = scene.agent;
-    const sides = Object.entries(DIRECTIONS)
+    const cells = Object.entries(DIRECTIONS)
       .map(([name, [down, right]]) => [name, row + down, column + right])
-      .filter(([name, r, c]) => r >= 0 && r < size && c >= 0 && c < size && name !== this.side);
-    const [name, r, c] = sides[this.#count(this.word) % sides.length];
-    this.side = name;
+      .filter(([name, r, c]) => r >= 0 && r < size && c >= 0 && c < size && name !== this.lastDirection);
+    const [name, r, c] = cells[this.#examples(this.word).length % cells.length];
+    this.lastDirection = name;
     return [name, r * size + c];
   }
 
-  async #tell() {
+  async #teachShown() {
     const { word, scene, sentence } = this.shown;
-    this.told.textContent = "It learns …";
-    const before = this.lessons.find((lesson) => lesson.word === word)?.examples ?? [];
-    const lesson = { word, examples: [...before, { scene, sentence }].slice(-MOST) };
-    await this.teach([...this.lessons.filter((other) => other.word !== word), lesson]);
+    this.status.textContent = "Learning …";
+    const examples = [...this.#examples(word), { scene, sentence }].slice(-this.page.maxExamples);
+    await this.teach([...this.taughtWords.filter((other) => other.word !== word), { word, examples }]);
     this.shown = null;
-    await this.page.tell(sentence);
+    await this.page.runSentence(sentence);
   }
 
-  /** Move the object as far off as can be, and send the agent there. */
+  /** Move the object to the farthest reachable cell, and command the agent to go there. */
   async #command() {
     const { size } = this.page;
-    this.page.settle();
-    const scene = this.#without(this.page.scene, this.word);
-    const found = things(scene, size);
-    const start = placeOf(scene.agent, size);
-    const free = [...found.keys()].filter((place) => found[place] === null && place !== start);
-    for (const place of free.sort((a, b) => distance(b, start, size) - distance(a, start, size))) {
-      const moved = withThing(scene, this.#kind(), place, size);
+    this.page.keepShownPosition();
+    const scene = this.#withoutObject(this.page.scene, this.word);
+    const contents = cellContents(scene, size);
+    const start = positionOf(scene.agent, size);
+    const free = [...contents.keys()].filter((position) => contents[position] === null && position !== start);
+    for (const position of free.sort((a, b) => distance(b, start, size) - distance(a, start, size))) {
+      const moved = withContent(scene, this.#objectKind(), position, size);
       const sentence = `Go to the ${this.word}.`;
-      const { target } = await this.page.talk.request("read", { agent: 0, scene: toFile(moved), sentence });
-      if (target === null) continue; // no way leads there
+      const fields = { agent: 0, scene: toFile(moved), sentence };
+      const { target } = await this.page.connection.request("check_sentence", fields);
+      if (target === null) continue; // not reachable
       this.page.setScene(moved);
-      return this.page.tell(sentence);
+      return this.page.runSentence(sentence);
     }
-    throw new Error("no free cell can be reached: remove some walls first");
+    throw new Error("no free cell is reachable; remove some walls first");
   }
 
-  #forget() {
+  #reset() {
     this.shown = null;
     return this.teach([]);
   }
 
-  /** Teach every agent that can learn all these lessons; also after a new connection, which knows of none. */
-  async teach(lessons) {
+  /** Teach every teachable agent these words; after a reconnection too, since the server keeps no taught words. */
+  async teach(taughtWords) {
     for (const [agent, { teachable }] of this.page.agents.entries()) {
-      if (teachable) this.page.learnt(agent, await this.page.talk.request("teach", { agent, lessons }));
+      if (!teachable) continue;
+      const { lexicon } = await this.page.connection.request("teach", { agent, taught_words: taughtWords });
+      this.page.setLexicon(agent, lexicon);
     }
-    this.lessons = lessons;
+    this.taughtWords = taughtWords;
     this.refresh();
   }
 }

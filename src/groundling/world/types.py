@@ -1,0 +1,91 @@
+"""The types that other packages use of the world: its settings, its state, and the outcome of a step."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundling.errors import InputError, check_int
+
+Int16s = NDArray[np.int16]
+Bools = NDArray[np.bool_]
+
+MAX_SIZE = 64
+MAX_OBJECTS = 16
+MAX_STEP_LIMIT = (1 << 15) - 1  # step counters are int16
+STEPS_PER_SIDE = 4
+"""The paper's time limit: four times the side of the map."""
+
+
+@dataclass(frozen=True)
+class WorldConfig:
+    """Size and content of the maps. The defaults are the paper's test conditions."""
+
+    size: int = 7
+    """Side of the square map, in cells (3 to 64)."""
+    objects: tuple[int, int] = (1, 5)
+    """Minimum and maximum number of objects on a map."""
+    walls: tuple[int, int] = (0, 15)
+    """Minimum and maximum number of wall cells in the open space."""
+    max_steps: int | None = None
+    """Steps after which an episode is truncated (default: 4 x size)."""
+
+    def __post_init__(self) -> None:
+        check_int("size", self.size, 3, MAX_SIZE)
+        object.__setattr__(self, "objects", _int_range("objects", self.objects, 1, MAX_OBJECTS))
+        object.__setattr__(self, "walls", _int_range("walls", self.walls, 0, self.size**2))
+        needed = 1 + self.objects[1] + self.walls[1]
+        if needed > self.size**2:
+            raise InputError(
+                f"objects, walls and the agent must fit on the map, got up to {needed} cells for a map of "
+                f"{self.size} x {self.size}; lower the maximum of objects or walls, or raise size"
+            )
+        if self.max_steps is not None:
+            check_int("max_steps", self.max_steps, 1, MAX_STEP_LIMIT)
+
+    @property
+    def step_limit(self) -> int:
+        """Steps after which an episode is truncated."""
+        return self.max_steps or STEPS_PER_SIDE * self.size
+
+
+class State(NamedTuple):
+    """A batch of maps; the batch is the first axis of every array. A position is row * size + column."""
+
+    grid: Int16s
+    """[B, size * size]: the id of each cell, see `catalog`. The agent is not on the grid."""
+    objects: Int16s
+    """[B, max objects]: the position of each object, -1 after the last one."""
+    agent: Int16s
+    """[B]: the agent's position."""
+    target: Int16s
+    """[B]: the position to reach."""
+    step: Int16s
+    """[B]: number of actions taken."""
+
+    @property
+    def size(self) -> int:
+        return math.isqrt(self.grid.shape[1])
+
+
+class Outcome(NamedTuple):
+    """What a batch of actions led to."""
+
+    reward: NDArray[np.float64]
+    terminated: Bools
+    """The target was reached."""
+    truncated: Bools
+    """The step limit was reached first: the value of the next state is not zero."""
+
+
+def _int_range(name: str, pair: Any, low: int, high: int) -> tuple[int, int]:
+    """Check a (minimum, maximum) pair; return it as a tuple of ints."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise InputError(f"{name} must be a pair (minimum, maximum), got {pair!r}; for exactly 3 write (3, 3)")
+    for value in pair:
+        check_int(name, value, low, high)
+    if pair[0] > pair[1]:
+        raise InputError(f"{name} must be a pair (minimum, maximum) with minimum <= maximum, got {tuple(pair)}")
+    return int(pair[0]), int(pair[1])
