@@ -318,8 +318,8 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         episode = EpisodeBatch.of(arrays)
         if len(episode.index) != self.num_envs or episode.state.size != self.options.size:
             raise InputError(
-                f"snapshot must have {self.num_envs} maps of size {self.options.size}, got {len(episode.index)} maps of "
-                f"size {episode.state.size}"
+                f"snapshot must have {self.num_envs} maps of size {self.options.size}, got {len(episode.index)} maps "
+                f"of size {episode.state.size}"
             )
         self._episode = episode
         self._over, self._shortest_path = arrays["over"].copy(), arrays["shortest_path"].copy()

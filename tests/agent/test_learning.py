@@ -35,7 +35,7 @@ def lessons(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[Vie
     """Pictures, sentences and what is right: `east ?` and which class it is, or a command and the way to go."""
     type_ = "rec_loc2obj" if answering else "nav_obj"
     teacher = Teacher(Lessons(size=3, objects=(1, 1), walls=(0, 0), balanced=1.0, types=(type_,)), catalog=catalog)
-    words = teacher.lexicon.numbers((*DIRECTIONS, "?"))
+    words = teacher.lexicon.tokens_of((*DIRECTIONS, "?"))
     table = torch.from_numpy(catalog.pictures[CELL_PIXELS])
     for start in range(0, 10**9, batch):
         episode = teacher.begin(0, np.arange(start, start + batch))
@@ -45,7 +45,7 @@ def lessons(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[Vie
         if answering:
             right = episode.question.answer.astype(np.int64)  # the four classes are the first words
             sentences = np.stack([words[episode.question.slots[:, SLOTS.index("loc")]], words[[-1] * batch]], axis=1)
-            keep = right != teacher.lexicon.number["nothing"]
+            keep = right != teacher.lexicon.token["nothing"]
         view = View.of_cells(torch.from_numpy(view_cells(episode.state)[keep]), table)
         yield view, torch.from_numpy(sentences[keep]).long(), torch.from_numpy(right[keep])
 

@@ -47,11 +47,11 @@ def test_training_is_clean_and_a_planted_sentence_is_found(catalog: Catalog, gra
     held = next(m for m in grammar.meanings("nav_nr_obj") if not split.allows(m, "train"))
     planted = np.append(heard, sentence_hashes(rows(grammar, [held])))
     leaked = check(planted, worlds.answered, split, grammar)
-    assert leaked.leaked == (grammar.lexicon.text(grammar.tokens(held)),)
+    assert leaked.leaked == (grammar.lexicon.decode(grammar.tokens(held)),)
     assert not leaked.clean
     assert check(np.append(heard, 12345), worlds.answered, split, grammar).unknown == 1
     if kind == "novel":
         word = split.held_out[0][0]
         answered = worlds.answered.copy()
-        answered[grammar.lexicon.number[word]] += 1
+        answered[grammar.lexicon.token[word]] += 1
         assert check(heard, answered, split, grammar).leaked == (word,)

@@ -32,7 +32,7 @@ def examples(agent: TrainedAgent, word: str) -> list[Example]:
 def test_only_the_row_of_the_word_changes(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
     before = {name: tensor.clone() for name, tensor in agent.model.state_dict().items()}
     taught = groundling.teach(agent, word, examples)
-    row = agent.checkpoint.lexicon.index(word)
+    row = agent.checkpoint.words.index(word)
     for name, tensor in taught.model.state_dict().items():
         changed = (tensor != before[name]).nonzero()
         if name == "words.table":
@@ -66,11 +66,11 @@ def test_other_words_still_work(agent: TrainedAgent, word: str, examples: list[E
 def test_a_new_word_is_numbered_after_the_others(agent: TrainedAgent, examples: list[Example]) -> None:
     renamed = [Example(example.image, example.question, "gizmo") for example in examples]
     taught = groundling.teach(agent, "gizmo", renamed)
-    assert taught.checkpoint.lexicon == (*agent.checkpoint.lexicon, "gizmo")
+    assert taught.checkpoint.words == (*agent.checkpoint.words, "gizmo")
     assert taught.model.config.words == 186
-    assert taught.checkpoint.lexicon.index("gizmo") == 185
+    assert taught.checkpoint.words.index("gizmo") == 185
     image = examples[0].image
-    inside = taught.model.explain(image, [taught.checkpoint.lexicon.index(w) for w in ("what", "is", "in", "the")])
+    inside = taught.model.explain(image, [taught.checkpoint.words.index(w) for w in ("what", "is", "in", "the")])
     assert inside["answer_scores"].shape == (186,)
 
 

@@ -54,14 +54,14 @@ def test_lexicon() -> None:
     # 119 objects, 8 directions, 8 colors and `nothing` are 136; `orange` is two of them and one word
     assert len(lexicon.answers) == 135
     assert lexicon.pad == 185
-    assert lexicon.tokens("Go to the apple.") == lexicon.tokens("go TO the apple .")
-    assert lexicon.text([*lexicon.tokens("go to the apple."), lexicon.pad]) == "Go to the apple."
+    assert lexicon.encode("Go to the apple.") == lexicon.encode("go TO the apple .")
+    assert lexicon.decode([*lexicon.encode("go to the apple."), lexicon.pad]) == "Go to the apple."
 
 
 def test_new_objects_are_numbered_behind_the_known_words() -> None:
     lexicon = Lexicon(["unicorn"])
     assert lexicon.words[:185] == Lexicon().words
-    assert lexicon.number["unicorn"] == 185
+    assert lexicon.token["unicorn"] == 185
     assert lexicon.pad == 186
     for word in ("apple", "the", "sea horse", "Unicorn"):
         with pytest.raises(InputError, match=word):
@@ -83,7 +83,7 @@ def test_new_objects_are_numbered_behind_the_known_words() -> None:
     ],
 )
 def test_parse(grammar: Grammar, sentence: str, type_: str, slots: dict[str, str]) -> None:
-    meaning = grammar.parse(grammar.lexicon.tokens(sentence))
+    meaning = grammar.parse(grammar.lexicon.encode(sentence))
     assert (meaning.type, meaning.slots) == (type_, slots)
 
 
@@ -101,7 +101,7 @@ def test_parse(grammar: Grammar, sentence: str, type_: str, slots: dict[str, str
 )
 def test_complaints(grammar: Grammar, sentence: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        grammar.parse(grammar.lexicon.tokens(sentence))
+        grammar.parse(grammar.lexicon.encode(sentence))
 
 
 def test_templates_are_sorted_by_length(grammar: Grammar) -> None:

@@ -136,7 +136,7 @@ def test_type_shares() -> None:
 def test_nothing_is_the_answer_one_time_in_ten() -> None:
     teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2obj",)))
     answers = teacher.begin(0, np.arange(20_000)).question.answer
-    assert abs((answers == teacher.lexicon.number["nothing"]).mean() - 0.1) < 0.01
+    assert abs((answers == teacher.lexicon.token["nothing"]).mean() - 0.1) < 0.01
 
 
 def digest(seed: int, indices: list[int], steps: int = 40, batch: int | None = None, drawn: bool = False) -> list[str]:

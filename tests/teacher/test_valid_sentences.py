@@ -32,7 +32,7 @@ def test_every_truth_can_be_said() -> None:
     rng = np.random.default_rng(0)
     for b in range(5):
         for truth in valid_sentences(teacher, world(episode, b)):
-            meaning = teacher.grammar.parse(teacher.lexicon.tokens(verbalize(teacher, truth, rng)))
+            meaning = teacher.grammar.parse(teacher.lexicon.encode(verbalize(teacher, truth, rng)))
             assert truth.of(meaning)
             if truth.type in COMMANDS:
                 assert 0 <= truth.outcome < 49

@@ -1,4 +1,4 @@
-"""`groundling bench ...`: rates of this machine, and the ratios between them, all measured in one run."""
+"""`groundling bench ...`: rates of this machine and their ratios, measured in one run."""
 
 import contextlib
 import importlib.util
@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.output import Json, print_json, print_table
-from groundling.errors import InputError
+from groundling.cli.output import Json, Threads, print_json, print_table, set_threads
+from groundling.errors import check_float, check_int
 from groundling.extras import needs
-from groundling.teacher.teacher import EpisodeBatch, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.rendering import draw, view_cells
 
@@ -25,38 +26,40 @@ BABYAI_TILE = 22
 
 @app.command
 def world(
-    seconds: Annotated[float, tyro.conf.arg(help="How long to measure each rate.")] = 3.0, as_json: Json = False
+    seconds: Annotated[float, tyro.conf.arg(help="Seconds to measure each rate.")] = 3.0, as_json: Json = False
 ) -> None:
-    """Steps a second of one core with and without drawing, beside NumPy's copy of frames and BabyAI (if installed)."""
-    steps, drawn = _ours(seconds)
-    result: dict[str, Any] = {"steps": steps, "steps_drawn": drawn, "frame_copies": _copies(seconds)}
-    result["drawn_to_copies"] = drawn / result["frame_copies"]
+    """Benchmark the simulator on one core, with and without rendering, beside NumPy and BabyAI (if installed)."""
+    steps, rendered = _ours(seconds)
+    result: dict[str, Any] = {"steps": steps, "steps_rendered": rendered, "frame_copies": _copies(seconds)}
+    result["rendered_to_copies"] = rendered / result["frame_copies"]
     if importlib.util.find_spec("minigrid") is not None:
-        result["babyai_steps_drawn"] = _babyai(seconds)
-        result["drawn_to_babyai"] = drawn / result["babyai_steps_drawn"]
+        result["babyai_steps_rendered"] = _babyai(seconds)
+        result["rendered_to_babyai"] = rendered / result["babyai_steps_rendered"]
     if as_json:
         return print_json(result)
     names = {
-        "steps": "steps/s with the teacher, nothing drawn",
-        "steps_drawn": f"steps/s with the teacher, drawn into a batch of {BATCH}",
-        "frame_copies": f"frames/s that NumPy copies into a batch of {BATCH}",
-        "drawn_to_copies": "drawn steps to copies",
-        "babyai_steps_drawn": f"steps/s of {BABYAI}, drawn with tiles of {BABYAI_TILE} px",
-        "drawn_to_babyai": "our drawn steps to BabyAI's",
+        "steps": "steps/s with the teacher, without rendering",
+        "steps_rendered": f"steps/s with the teacher, rendered in batches of {BATCH}",
+        "frame_copies": f"frames/s copied by NumPy in batches of {BATCH}",
+        "rendered_to_copies": "rendered steps / copied frames",
+        "babyai_steps_rendered": f"steps/s of {BABYAI}, rendered with tiles of {BABYAI_TILE} px",
+        "rendered_to_babyai": "rendered steps / BabyAI's",
     }
     print_table("One core", ("", "rate or ratio"), [(names[key], value) for key, value in result.items()])
 
 
 @app.command
 def agent(
-    seconds: Annotated[float, tyro.conf.arg(help="How long to measure each part.")] = 3.0,
-    planner: Annotated[str, tyro.conf.arg(help="mlp or value_iteration.")] = "value_iteration",
+    seconds: Annotated[float, tyro.conf.arg(help="Seconds to measure each part.")] = 3.0,
+    planner: Annotated[str, tyro.conf.arg(help="Planner: mlp or value_iteration.")] = "value_iteration",
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """A training update of 256 frames of real episodes: ours against the plain implementation and matrix products."""
+    """Benchmark a training update of 256 frames against the reference implementation and matrix products."""
     needs("agent")
     from groundling.cli.bench_agent import measure
 
+    set_threads(threads)
     result = measure(seconds, planner)
     if as_json:
         return print_json(result)
@@ -65,17 +68,19 @@ def agent(
 
 @app.command
 def learn(
-    rounds: Annotated[int, tyro.conf.arg(help="Rounds of PPO to measure.")] = 5,
+    iterations: Annotated[int, tyro.conf.arg(help="PPO iterations to measure.")] = 5,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """The fast preset: updates and steps a second, the time spent by part, and an update done plainly."""
+    """Benchmark the preset fast: updates/s, steps/s, time by part, and the reference implementation."""
     needs("agent")
     from groundling.cli.bench_learn import measure
 
-    result = measure(rounds)
+    set_threads(threads)
+    result = measure(iterations)
     if as_json:
         return print_json(result)
-    print_table("The fast preset", ("", "rate, share, ms or ratio"), list(result.items()))
+    print_table("The fast preset", ("", "rate, fraction, ms or ratio"), list(result.items()))
 
 
 @app.command
@@ -83,18 +88,19 @@ def page(
     checkpoint: Annotated[
         tyro.conf.Positional[str], tyro.conf.arg(help="A file, a run's folder or shipped weights.")
     ] = "normal",
-    clients: Annotated[int, tyro.conf.arg(help="That walk at the same time.")] = 50,
-    steps: Annotated[int, tyro.conf.arg(help="Of each client.")] = 40,
-    pause: Annotated[float, tyro.conf.arg(help="Seconds between steps; the page's fastest if not given.")] = 0.25,
+    clients: Annotated[int, tyro.conf.arg(help="Number of concurrent clients.")] = 50,
+    steps: Annotated[int, tyro.conf.arg(help="Steps per client.")] = 40,
+    pause: Annotated[float, tyro.conf.arg(help="Seconds between the steps of a client.")] = 0.25,
     as_json: Json = False,
 ) -> None:
-    """How long clients of the real server wait for a step with its explanation, many at once."""
+    """Benchmark the latency of a step with its explanation for many concurrent clients of the page."""
     needs("agent")
     needs("page")
     from groundling.cli.bench_page import measure
 
-    if clients < 1 or steps < 1 or pause < 0:
-        raise InputError(f"clients {clients}, steps {steps}, pause {pause:g}: 1 or more, and the pause 0 or more")
+    check_int("clients", clients, 1)
+    check_int("steps", steps, 1)
+    check_float("pause", pause, 0)
     result = measure(checkpoint, clients, steps, pause)
     if as_json:
         return print_json(result)
@@ -102,7 +108,7 @@ def page(
 
 
 def rate(run: Callable[[], int], seconds: float) -> float:
-    """How many things a second `run` does; it returns how many it did. The best of three spells."""
+    """Operations per second of `run`, which returns how many it did. The best of three measurements."""
     run()
     rates = []
     for _ in range(3):
@@ -121,12 +127,12 @@ def _ours(seconds: float) -> tuple[float, float]:
     frames = np.zeros((BATCH, side, side, 3), np.uint8)
     episode: EpisodeBatch = teacher.begin(0, np.arange(BATCH))
 
-    def play(drawing: bool) -> int:
+    def play(rendering: bool) -> int:
         nonlocal episode
         for action in actions:
             episode, outcome = teacher.step(episode, action)
             episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + BATCH)
-            if drawing:
+            if rendering:
                 draw(view_cells(episode.state), pictures, frames)
         return actions.size
 
@@ -162,5 +168,5 @@ def _babyai(seconds: float) -> float:
                 env.reset()
         return len(actions)
 
-    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI prints every map that it rejects
+    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI prints every rejected map
         return rate(play, seconds)

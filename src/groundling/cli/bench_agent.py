@@ -1,4 +1,4 @@
-"""What `groundling bench agent` measures: the agent's sharing against the plain implementation, in one run."""
+"""`groundling bench agent`: the model against the reference implementation, in one run."""
 
 import time
 from collections.abc import Callable
@@ -10,19 +10,20 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from groundling.agent import AgentConfig, View, build
-from groundling.agent.model import Agent, Output
+from groundling.agent import AgentConfig, Output, View, build
+from groundling.agent.model import InterpreterModel
 from groundling.agent.reference import ReferenceModel
-from groundling.teacher.teacher import EpisodeBatch, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.rendering import draw, view_cells
 
 ENVS, STEPS = 16, 16
-"""A minibatch is made of whole rollouts, so that commands repeat as they do in training."""
+"""A minibatch consists of whole rollouts, so that commands repeat as they do in training."""
 
 
 class Minibatch:
-    """256 frames of real episodes, as pixels and as cell numbers, with what was said."""
+    """256 observations of real episodes, as pixels and as cell ids, with their sentences."""
 
     def __init__(self, seed: int = 0) -> None:
         teacher, rng = Teacher(), np.random.default_rng(seed)
@@ -52,17 +53,17 @@ class Minibatch:
         assert output.answer_scores is not None
         log_prob = F.log_softmax(output.action_logits, dim=1).gather(1, self.actions[:, None])[:, 0]
         asked = self.answers >= 0
-        answering = F.cross_entropy(output.answer_scores[asked], self.answers[asked])
-        return -(log_prob * self.returns).mean() + F.mse_loss(output.value, self.returns) + answering
+        qa_loss = F.cross_entropy(output.answer_scores[asked], self.answers[asked])
+        return -(log_prob * self.returns).mean() + F.mse_loss(output.value, self.returns) + qa_loss
 
 
 def measure(seconds: float, planner: str) -> dict[str, Any]:
-    """Times of parts and their ratios, ours beside the plain implementation with the same weights."""
+    """Times of parts and their ratios, ours and the reference implementation with the same weights."""
     batch = Minibatch()
-    agent = build(AgentConfig(planner=planner, temperature=5.0, init="he"))
-    assert isinstance(agent, Agent)
-    plain = ReferenceModel(agent)
-    optimizer = torch.optim.Adam(agent.parameters())
+    model = build(AgentConfig(planner=planner, temperature=5.0, init="he"))
+    assert isinstance(model, InterpreterModel)
+    reference = ReferenceModel(model)
+    optimizer = torch.optim.Adam(model.parameters())
 
     def update(output: Callable[[], Output]) -> None:
         optimizer.zero_grad()
@@ -70,38 +71,38 @@ def measure(seconds: float, planner: str) -> dict[str, Any]:
         optimizer.step()
 
     def ours() -> None:
-        update(lambda: agent(View.of_cells(batch.cells, batch.table), batch.commands, batch.questions))
+        update(lambda: model(View.of_cells(batch.cells, batch.table), batch.commands, batch.questions))
 
     def ours_from_images() -> None:
-        update(lambda: agent(View.of_images(batch.images), batch.commands, batch.questions))
+        update(lambda: model(View.of_images(batch.images), batch.commands, batch.questions))
 
-    def plainly() -> None:
-        update(lambda: Output(*plain(batch.images, batch.commands, batch.questions)))
+    def with_reference() -> None:
+        update(lambda: Output(*reference(batch.images, batch.commands, batch.questions)))
 
     def perceive() -> None:
-        cube = agent.perceive(View.of_cells(batch.cells, batch.table))
-        agent.zero_grad()
+        cube = model.perceive(View.of_cells(batch.cells, batch.table))
+        model.zero_grad()
         (cube.features.sum() + cube.positions.sum()).backward()
 
-    def perceive_plainly() -> None:
-        agent.zero_grad()
-        plain.cube(batch.images).sum().backward()
+    def perceive_with_reference() -> None:
+        model.zero_grad()
+        reference.cube(batch.images).sum().backward()
 
     parts = {
         "perception": perceive,
-        "perception_plain": perceive_plainly,
+        "perception_reference": perceive_with_reference,
         "update": ours,
         "update_from_images": ours_from_images,
-        "update_plain": plainly,
+        "update_reference": with_reference,
     }
     result: dict[str, Any] = {f"{name}_ms": 1000 * best_time(run, seconds) for name, run in parts.items()}
-    result["perception_speedup"] = result["perception_plain_ms"] / result["perception_ms"]
-    result["update_speedup"] = result["update_plain_ms"] / result["update_ms"]
+    result["perception_speedup"] = result["perception_reference_ms"] / result["perception_ms"]
+    result["update_speedup"] = result["update_reference_ms"] / result["update_ms"]
     with FlopCounterMode(display=False) as counter:
         ours()
     result["update_gflops"] = counter.get_total_flops() / result["update_ms"] / 1e6
     result["matmul_gflops"] = _matmul_gflops(seconds)
-    result["update_share_of_matmul"] = result["update_gflops"] / result["matmul_gflops"]
+    result["update_to_matmul"] = result["update_gflops"] / result["matmul_gflops"]
     result["threads"] = torch.get_num_threads()
     return result
 

@@ -1,4 +1,4 @@
-"""What `groundling bench learn` measures: where a round of the fast preset spends its time, in one run."""
+"""`groundling bench learn`: where an iteration of the preset `fast` spends its time, in one run."""
 
 import time
 from collections.abc import Callable
@@ -8,9 +8,10 @@ import numpy as np
 import torch
 
 from groundling.agent import Output, build
-from groundling.agent.model import Agent
+from groundling.agent.model import InterpreterModel
 from groundling.agent.reference import ReferenceModel
 from groundling.cli.bench_agent import best_time
+from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import PRESETS
 from groundling.learn.ppo import PPO, Rollout
 from groundling.learn.qa_pretraining import QAPretraining
@@ -35,67 +36,68 @@ class Stopwatch:
         return run
 
 
-def measure(rounds: int) -> dict[str, Any]:
-    """Rates of both stages, the share of each part of a PPO round, and the same update done plainly."""
+def measure(iterations: int) -> dict[str, Any]:
+    """Rates of both stages, the time fraction of each part of a PPO iteration, and the reference implementation."""
     config = PRESETS["fast"]
     torch.manual_seed(0)
-    model = build(config.agent)
-    assert isinstance(model, Agent)
-    questions = QAPretraining(model, config)
+    model = build(config.agent, config.spec())
+    assert isinstance(model, InterpreterModel)
+    log = SentenceLog(model.spec.words)
+    pretraining = QAPretraining(model, config, log)
 
-    def update_questions() -> None:
-        questions.update()
+    def update() -> None:
+        pretraining.update()
 
-    question_seconds = best_time(update_questions, seconds=rounds)
+    update_seconds = best_time(update, seconds=iterations)
 
-    stage = PPO(model, config)
-    stage.update()  # warms up
+    stage = PPO(model, config, log)
+    stage.update()  # warm-up
     watch = Stopwatch()
     envs = stage.envs
     envs.step = watch.timed("env", envs.step)  # type: ignore[method-assign]
-    envs.observe = watch.timed("env", envs.observe)  # type: ignore[method-assign]
-    stage.act = watch.timed("act", stage.act)  # type: ignore[method-assign]
+    stage.observe = watch.timed("env", stage.observe)  # type: ignore[method-assign]
+    stage.collect = watch.timed("act", stage.collect)  # type: ignore[method-assign]
     stage.learn_from = watch.timed("update", stage.learn_from)  # type: ignore[method-assign]
     start = time.perf_counter()
-    for _ in range(rounds):
+    for _ in range(iterations):
         stage.update()
     total = time.perf_counter() - start
 
     settings = config.ppo
-    steps = rounds * settings.envs * settings.steps
-    updates = rounds * settings.epochs * settings.envs // settings.group
+    steps = iterations * settings.num_envs * settings.num_steps
+    updates = iterations * settings.epochs * settings.num_envs // settings.envs_per_minibatch
     seconds = {**watch.seconds, "act": watch.seconds["act"] - watch.seconds["env"]}
     result: dict[str, Any] = {
-        "question_updates_per_second": 1 / question_seconds,
+        "qa_updates_per_second": 1 / update_seconds,
         "ppo_updates_per_second": updates / total,
         "env_steps_per_second": steps / total,
-        **{f"share_{name}": value / total for name, value in sorted(seconds.items())},
+        **{f"fraction_{name}": value / total for name, value in sorted(seconds.items())},
         "update_ms": 1000 * seconds["update"] / updates,
-        "plain_update_ms": 1000 * _plain_update(model, stage),
+        "reference_update_ms": 1000 * _reference_update(model, stage),
         "threads": torch.get_num_threads(),
     }
-    result["update_speedup"] = result["plain_update_ms"] / result["update_ms"]
+    result["update_speedup"] = result["reference_update_ms"] / result["update_ms"]
     return result
 
 
-def _plain_update(model: Agent, stage: PPO) -> float:
-    """Seconds of one update of the same minibatch, with every picture and every sentence gone through."""
-    rollout: Rollout = stage.act(np.random.default_rng(0), RunningMeans())
-    plain = ReferenceModel(model)
+def _reference_update(model: InterpreterModel, stage: PPO) -> float:
+    """Seconds of one update of the same minibatch with the reference implementation."""
+    rollout: Rollout = stage.collect(np.random.default_rng(0), RunningMeans())
+    reference = ReferenceModel(model)
     pictures = stage.pictures.numpy()
-    envs = torch.arange(stage.settings.group)
+    envs = torch.arange(stage.settings.envs_per_minibatch)
     frames = rollout.frames.cells[:, envs].flatten(0, 1)
     images = torch.from_numpy(draw(frames.numpy(), pictures))
 
-    class Plainly(torch.nn.Module):
+    class WithReference(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.plain = plain
+            self.reference = reference
 
-        def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor) -> Output:
-            return Output(*self.plain(images, commands, questions))
+        def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor, _: object = None) -> Output:
+            return Output(*self.reference(images, commands, questions))
 
-    learner = PPO(model, stage.config)
-    learner.model = Plainly()  # type: ignore[assignment]
+    learner = PPO(model, stage.config, stage.log)
+    learner.model = WithReference()  # type: ignore[assignment]
     learner.optimizer = stage.optimizer
     return best_time(lambda: learner.learn_from(rollout, envs, RunningMeans()), seconds=0)

@@ -1,4 +1,4 @@
-"""`groundling demo`: a small world is learned in minutes, tested on sentences never heard, and shown."""
+"""`groundling demo`"""
 
 from functools import partial
 from pathlib import Path
@@ -7,20 +7,21 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.output import print_table
-from groundling.errors import InputError
+from groundling.cli.output import Threads, print_table, set_threads
+from groundling.errors import check_choice, check_int
 from groundling.extras import needs
 
 SHOWN = 12
-"""Episodes on a sheet of pictures."""
+"""Episodes on the sheet of attention maps."""
 
 
 def demo(
-    out: Annotated[Path, tyro.conf.arg(help="Folder for the run, its table and its pictures.")] = Path("out"),
-    preset: Annotated[str, tyro.conf.arg(help="What to train: smoke, or another preset.")] = "smoke",
-    episodes: Annotated[int, tyro.conf.arg(help="Whole episodes in each part of the test.")] = 1000,
+    out: Annotated[Path, tyro.conf.arg(help="Folder for the run, its table and its images.")] = Path("out"),
+    preset: Annotated[str, tyro.conf.arg(help="Training preset: smoke, fast or paper.")] = "smoke",
+    episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes for each kind of sentence.")] = 1000,
+    threads: Threads = None,
 ) -> None:
-    """Train an agent in a small world, test it on known and on new sentences, and write a table and pictures."""
+    """Train an agent in a small world, evaluate it on known and new sentences, write a table and images."""
     needs("agent")
     needs("study")
     from groundling.cli.train import follow
@@ -32,25 +33,25 @@ def demo(
     from groundling.study.curves import learning, write
     from groundling.study.metrics import read_metrics
 
-    if preset not in PRESETS:
-        raise InputError(f"preset {preset!r}: it is one of {', '.join(PRESETS)}")
-    config = PRESETS[preset]
+    check_choice("preset", preset, PRESETS)
+    check_int("episodes", episodes, 1)
+    set_threads(threads)
     run = out / "run"
-    follow(Trainer(config, run, resume=True))
-    agent = load_agent(str(run / "last.safetensors"))
+    follow(Trainer(PRESETS[preset], run, resume=True))
+    agent = load_agent(run / "last.safetensors")
 
     rows = []
-    for told, split, phase in (
-        ("normal: such as it was taught", None, "train"),
+    for label, split, phase in (
+        ("normal: as in training", None, "train"),
         ("ZS1: new pairs of known words", "zs1", "test"),
-        ("ZS2: words known from answers only", "zs2", "test"),
+        ("ZS2: words seen only in answers", "zs2", "test"),
     ):
         teacher = agent.teacher(split, None, phase)
         record = Evaluator(agent.model, teacher, greedy=True).run(episodes)
         scores = {**record.commands(), **record.questions()}
-        rows.append((told, *(_percent(scores[name]) for name in ("success", "accuracy", "command_attention"))))
-    columns = ("sentences", "commands done %", "questions right %", "attention on the target %")
-    print_table(f"After {episodes:,} whole episodes of each kind", columns, rows)
+        rows.append((label, *(_percent(scores[name]) for name in ("success_rate", "qa_accuracy", "command_attention"))))
+    columns = ("sentences", "success rate, %", "QA accuracy, %", "attention on target, %")
+    print_table(f"{episodes:,} episodes of each kind, 95 % intervals", columns, rows)
     text = ["| " + " | ".join(row) + " |" for row in (columns, ("---",) * len(columns), *rows)]
     (out / "table.md").write_text("\n".join(text) + "\n", "utf-8")
 
@@ -66,4 +67,4 @@ def demo(
 def _percent(estimate: Any) -> str:
     if estimate is None:
         return "-"
-    return f"{100 * estimate.mean:.1f} ({100 * estimate.low:.1f} .. {100 * estimate.high:.1f})"
+    return f"{100 * estimate.mean:.1f} ({100 * estimate.low:.1f}..{100 * estimate.high:.1f})"

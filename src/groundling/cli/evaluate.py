@@ -6,41 +6,59 @@ from typing import Annotated, Any
 
 import tyro
 
-from groundling.cli.output import Json, print_json, print_table
-from groundling.errors import InputError
+from groundling.cli.output import (
+    Checkpoint,
+    Device,
+    Episodes,
+    EpisodesPerType,
+    Json,
+    Threads,
+    print_json,
+    print_table,
+    progress_bar,
+    set_threads,
+)
+from groundling.errors import InputError, check_int
 from groundling.extras import needs
 
 
 def evaluate(
-    checkpoint: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="A file, a run's folder or shipped weights.")],
-    split: Annotated[str | None, tyro.conf.arg(help="normal, zs1, zs2 or novel; its training's if not given.")] = None,
-    holdout: Annotated[float | None, tyro.conf.arg(help="X, if not what its training held out.")] = None,
-    phase: Annotated[str | None, tyro.conf.arg(help="train: sentences as in training; test: held-out ones.")] = None,
-    episodes: Annotated[int, tyro.conf.arg(help="Whole episodes, as triggered.")] = 5000,
-    episodes_per_type: Annotated[int, tyro.conf.arg(help="Episodes of each sentence type's own.")] = 1000,
-    device: Annotated[str, tyro.conf.arg(help="auto (a GPU where there is one), cpu, cuda, mps.")] = "auto",
-    out: Annotated[Path | None, tyro.conf.arg(help="Write the report into this file, too.")] = None,
+    checkpoint: Checkpoint,
+    split: Annotated[
+        str | None, tyro.conf.arg(help="Split: normal, zs1, zs2 or novel (default: that of training).")
+    ] = None,
+    holdout: Annotated[float | None, tyro.conf.arg(help="Percentage held out (default: that of training).")] = None,
+    phase: Annotated[
+        str, tyro.conf.arg(help="test: sentences with something held out; train: sentences without.")
+    ] = "test",
+    episodes: Episodes = 5000,
+    episodes_per_type: EpisodesPerType = 1000,
+    device: Device = "auto",
+    threads: Threads = None,
+    out: Annotated[Path | None, tyro.conf.arg(help="JSON file to write the report to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """How good an agent is, on sentences of a split: success, reward, SPL, answers and attention, with intervals."""
+    """Evaluate an agent: success rate, reward, SPL, QA accuracy and attention, with 95 % intervals."""
     needs("agent")
     from groundling.atomic_write import atomic_write
     from groundling.evaluation.evaluator import evaluate
+    from groundling.learn.device import choose_device
     from groundling.learn.trained_agent import load_agent
-    from groundling.learn.trainer import choose_device
 
-    for name, number in (("episodes", episodes), ("of_each_type", episodes_per_type)):
-        if number < 1:
-            raise InputError(f"{name} {number}: it is 1 or more")
-    found = load_agent(checkpoint, choose_device(device))
-    teacher = found.teacher(split, holdout, phase)
+    check_int("episodes", episodes, 1)
+    check_int("episodes_per_type", episodes_per_type, 1)
+    set_threads(threads)
+    agent = load_agent(checkpoint, choose_device(device))
+    teacher = agent.teacher(split, holdout, phase)
+    with progress_bar("Evaluating") as progress:
+        scores = evaluate(agent.model, teacher, episodes, episodes_per_type, progress)
     report = {
         "checkpoint": checkpoint,
         "split": teacher.split.kind,
         "holdout": teacher.split.holdout,
         "phase": teacher.phase,
-        "held_out_in_training": found.held_out(teacher.split),
-        **evaluate(found.model, teacher, episodes, episodes_per_type),
+        "held_out_in_training": agent.held_out(teacher.split),
+        **scores,
     }
     if out is not None:
         try:
@@ -49,41 +67,41 @@ def evaluate(
             raise InputError(f"{out}: cannot be written ({error.strerror})") from error
     if as_json:
         return print_json(report)
-    show(report)
+    print_report(report)
 
 
-def show(report: dict[str, Any]) -> None:
-    """The report as tables."""
-    of = f"{report['checkpoint']} on {report['split']} sentences"
+def print_report(report: dict[str, Any]) -> None:
+    """Print the report as tables."""
+    of = f"{report['checkpoint']}, {report['split']} sentences"
     if report["split"] != "normal":
-        of += f" (X = {report['holdout']:g}, {report['phase']})"
+        of += f" ({report['holdout']:g} % held out, {report['phase']} phase)"
     for policy in ("greedy", "sampled"):
         part = report[policy]
-        rows = [("as triggered", *_commands(part["as_triggered"]))]
+        rows = [("natural", *_commands(part["natural"]))]
         rows += [(type_, *_commands(scores)) for type_, scores in part["commands"].items()]
         print_table(
-            f"{of}: commands, policy {policy}",
-            ("commands", "success %", "reward", "SPL", "wrong-object steps", "attention on target", "episodes"),
+            f"{of}: navigation, {policy} policy",
+            ("commands", "success rate, %", "reward", "SPL", "wrong-object steps", "attention on target", "episodes"),
             rows,
         )
-    rows = [("as triggered", *_questions(report["greedy"]["as_triggered"]))]
+    rows = [("natural", *_questions(report["greedy"]["natural"]))]
     rows += [(type_, *_questions(scores)) for type_, scores in report["questions"].items()]
-    print_table(f"{of}: questions", ("questions", "right %", "attention on true cells", "questions"), rows)
+    print_table(f"{of}: questions", ("questions", "QA accuracy, %", "attention on true cells", "number"), rows)
 
 
 def _commands(scores: dict[str, Any]) -> tuple[str, ...]:
     numbers = [_interval(scores.get(name), digits=2) for name in ("reward", "spl", "wrong_object_steps")]
     attention = _interval(scores.get("command_attention"), digits=2)
-    return _interval(scores["success"], 100, 1), *numbers, attention, f"{scores['success']['n']:,}"
+    return _interval(scores["success_rate"], 100, 1), *numbers, attention, f"{scores['success_rate']['n']:,}"
 
 
 def _questions(scores: dict[str, Any]) -> tuple[str, ...]:
-    asked = f"{scores['accuracy']['n']:,}" if "accuracy" in scores else "0"
-    return _interval(scores.get("accuracy"), 100, 1), _interval(scores.get("question_attention"), digits=2), asked
+    number = f"{scores['qa_accuracy']['n']:,}" if "qa_accuracy" in scores else "0"
+    return _interval(scores.get("qa_accuracy"), 100, 1), _interval(scores.get("question_attention"), digits=2), number
 
 
 def _interval(estimate: dict[str, float] | None, scale: float = 1, digits: int = 1) -> str:
     if estimate is None:
         return "-"
     mean, low, high = (f"{scale * estimate[name]:.{digits}f}" for name in ("mean", "low", "high"))
-    return f"{mean} ({low} .. {high})"
+    return f"{mean} ({low}..{high})"

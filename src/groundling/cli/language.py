@@ -7,18 +7,20 @@ import numpy as np
 import tyro
 
 from groundling.cli.output import Json, Seed, print_json, print_table
-from groundling.errors import InputError
-from groundling.teacher.grammar import TYPES, Grammar, Meaning, conditions, type_index
+from groundling.errors import check_int
+from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, type_index
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.types import Meaning
 from groundling.world.catalog import Catalog
 
 app = tyro.extras.SubcommandApp()
 Type = Annotated[
-    str | None, tyro.conf.arg(name="type", metavar="T", help=f"One of {', '.join(TYPES)}; all if left out.")
+    str | None, tyro.conf.arg(name="type", metavar="T", help=f"Sentence type (default: all): {', '.join(TYPES)}.")
 ]
 
 
 def the_grammar() -> Grammar:
+    """The grammar over the built-in icons."""
     return Grammar(Lexicon(), Catalog.default().pairs)
 
 
@@ -27,38 +29,36 @@ def _types(name: str | None) -> tuple[str, ...]:
 
 
 def _record(grammar: Grammar, meaning: Meaning) -> dict[str, Any]:
-    return {"sentence": grammar.lexicon.text(grammar.tokens(meaning)), "type": meaning.type, "slots": meaning.slots}
+    return {"sentence": grammar.lexicon.decode(grammar.tokens(meaning)), "type": meaning.type, "slots": meaning.slots}
 
 
 @app.command
 def count(as_json: Json = False) -> None:
-    """Per type: templates, fillings of their slots, and sentences; and the totals."""
-    grammar = the_grammar()
-    rows = [
-        {"type": name, "templates": t, "fillings": p, "sentences": t * p} for name, (t, p) in grammar.count().items()
-    ]
+    """Count the templates, slot fillings and sentences of each type."""
+    counts = the_grammar().count()
+    rows = [{"type": name, "templates": t, "fillings": p, "sentences": t * p} for name, (t, p) in counts.items()]
     totals = {
-        kind: sum(row["sentences"] for row in rows if str(row["type"]).startswith(prefix))  # type: ignore[misc]
-        for kind, prefix in (("nav", "nav_"), ("qa", "rec_"))
+        kind: sum(t * p for name, (t, p) in counts.items() if (name in COMMANDS) == (kind == "nav"))
+        for kind in ("nav", "qa")
     }
     totals["all"] = sum(totals.values())
     if as_json:
         return print_json({"types": rows, "totals": totals})
-    lines: list[tuple[Any, ...]] = [(*row.values(), conditions(str(row["type"]))) for row in rows]
-    lines += [(kind.upper(), "", "", total, "") for kind, total in totals.items()]
-    print_table("The teacher's language", ("type", "templates", "fillings", "sentences", "when"), lines)
+    lines: list[tuple[Any, ...]] = [tuple(row.values()) for row in rows]
+    lines += [(kind.upper(), "", "", total) for kind, total in totals.items()]
+    print_table("The teacher's language", ("type", "templates", "fillings", "sentences"), lines)
 
 
 @app.command
 def sample(
     type_: Type = None,
-    n: Annotated[int, tyro.conf.arg(aliases=["-n"], help="How many.")] = 10,
+    n: Annotated[int, tyro.conf.arg(aliases=["-n"], help="Number of sentences.")] = 10,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Random sentences: a type, then a template, then a filling."""
-    if n < 0 or seed < 0:
-        raise InputError(f"{'n' if n < 0 else 'seed'} {min(n, seed)}: it is a whole number, 0 or more")
+    """Sample sentences: a random type, then a template, then a filling."""
+    check_int("n", n, 0)
+    check_int("seed", seed, 0)
     grammar, rng = the_grammar(), np.random.default_rng(seed)
     fillings = {name: list(grammar.fillings(name)) for name in _types(type_)}
     meanings = []
@@ -75,26 +75,28 @@ def sample(
 @app.command(name="list")
 def list_(
     type_: Type = None,
-    n: Annotated[int | None, tyro.conf.arg(aliases=["-n"], help="At most so many.")] = None,
+    n: Annotated[int | None, tyro.conf.arg(aliases=["-n"], help="Maximum number of sentences (default: all).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Every sentence, one a line, in the grammar's order."""
-    if n is not None and n < 0:
-        raise InputError(f"n {n}: it is a whole number, 0 or more")
+    """List every sentence, one per line, in the order of the grammar."""
+    if n is not None:
+        check_int("n", n, 0)
     grammar = the_grammar()
     meanings = itertools.chain.from_iterable(grammar.meanings(name) for name in _types(type_))
     for meaning in itertools.islice(meanings, n):
         if as_json:
             print_json(_record(grammar, meaning))
         else:
-            print(grammar.lexicon.text(grammar.tokens(meaning)))
+            print(grammar.lexicon.decode(grammar.tokens(meaning)))
 
 
 @app.command
-def parse(sentence: tyro.conf.Positional[str], as_json: Json = False) -> None:
-    """The type and slots of a sentence, or what is wrong with it."""
+def parse(
+    sentence: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Sentence to parse.")], as_json: Json = False
+) -> None:
+    """Print the type and slots of a sentence, or why it is not in the language."""
     grammar = the_grammar()
-    meaning = grammar.parse(grammar.lexicon.tokens(sentence))
+    meaning = grammar.parse(grammar.lexicon.encode(sentence))
     record = _record(grammar, meaning)
     if as_json:
         return print_json(record)

@@ -5,7 +5,7 @@ from groundling.extras import needs
 
 
 def models(as_json: Json = False) -> None:
-    """The agent and the methods it is compared with: their parameters, and what each attends with."""
+    """List the models: number of parameters, attention mechanism, and whether they answer questions."""
     needs("agent")
     from groundling.agent import MODELS, AgentConfig, build
 
@@ -17,12 +17,10 @@ def models(as_json: Json = False) -> None:
                 "method": name,
                 "class": kind.__name__,
                 "parameters": sum(parameter.numel() for parameter in model.parameters()),
-                "attends_with": kind.attention_mechanism,
-                "answers": "yes" if kind.answers else "no",
+                "attention_mechanism": kind.attention_mechanism,
+                "answers": "yes" if kind.has_answer_head else "no",
             }
         )
     if as_json:
         return print_json(rows)
-    print_table(
-        "Models", ("method", "class", "parameters", "attends with", "answers"), [[*row.values()] for row in rows]
-    )
+    print_table("Models", ("method", "class", "parameters", "attention", "answers"), [[*row.values()] for row in rows])

@@ -1,36 +1,62 @@
-"""`groundling ship`"""
+"""`groundling package`"""
 
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from groundling.cli.output import print_table
-from groundling.errors import InputError
+from groundling.cli.output import (
+    Episodes,
+    EpisodesPerType,
+    Json,
+    Threads,
+    print_json,
+    print_table,
+    progress_bar,
+    set_threads,
+)
+from groundling.errors import InputError, check_int
 from groundling.extras import needs
 
 
-def ship(
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="The folder of a training run.")],
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Weights to write, without suffix.")],
-    episodes: Annotated[int, tyro.conf.arg(help="Whole episodes, as triggered.")] = 5000,
-    episodes_per_type: Annotated[int, tyro.conf.arg(help="Episodes of each sentence type's own.")] = 1000,
+def package(
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Folder of a training run.")],
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Files to write, without suffix.")],
+    episodes: Episodes = 5000,
+    episodes_per_type: EpisodesPerType = 1000,
+    threads: Threads = None,
+    as_json: Json = False,
 ) -> None:
-    """Write a run's agent in half precision, and a card: the command, the time, the leak check and the scores."""
+    """Write a run's agent in half precision with a model card: training command, leak check and scores."""
     needs("agent")
-    from groundling.study.model_card import make
+    from groundling.study.model_card import package
 
+    check_int("episodes", episodes, 1)
+    check_int("episodes_per_type", episodes_per_type, 1)
     if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no folder {out.parent}")
-    card = make(run, out, episodes, episodes_per_type)
-    scores = card["greedy"]["as_triggered"]
+        raise InputError(f"out must be in an existing folder, got {out}")
+    set_threads(threads)
+    try:
+        with progress_bar("Evaluating") as progress:
+            card = package(run, out, episodes, episodes_per_type, progress)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+    if as_json:
+        return print_json(card)
+    scores = card["greedy"]["natural"]
     rows = [
-        ("command", card["command"]),
+        ("training command", card["command"]),
         ("minutes of training", card["minutes"]),
-        ("sentences that leaked", card["leaks"]["leaked"]),
-        ("commands done, greedy", scores["success"]["mean"]),
-        ("questions right", scores["accuracy"]["mean"] if "accuracy" in scores else "-"),
-        ("least of a command type", min(part["success"]["mean"] for part in card["greedy"]["commands"].values())),
-        ("least of a question type", min((part["accuracy"]["mean"] for part in card["questions"].values()), default=0)),
+        ("leaked sentences", card["leaks"]["leaked"]),
+        ("success rate, greedy", scores["success_rate"]["mean"]),
+        ("QA accuracy", scores["qa_accuracy"]["mean"] if "qa_accuracy" in scores else "-"),
+        (
+            "lowest success rate of a type",
+            min(part["success_rate"]["mean"] for part in card["greedy"]["commands"].values()),
+        ),
+        (
+            "lowest QA accuracy of a type",
+            min((p["qa_accuracy"]["mean"] for p in card["questions"].values()), default=0),
+        ),
     ]
     print_table(f"{out}.safetensors and {out}.json", ("", ""), rows)

@@ -1,67 +1,71 @@
-"""`groundling study ...`: the paper's study, on one machine or on many."""
+"""`groundling study ...` and `groundling figures`"""
 
 import fnmatch
 import json
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from rich.console import Console
+from rich.progress import track
 
-from groundling.cli.output import Json, print_json, print_table
-from groundling.errors import InputError
+from groundling.cli.output import Json, Threads, print_json, print_table, set_threads
+from groundling.errors import InputError, check_choice, check_int
 from groundling.extras import needs
 
 if TYPE_CHECKING:
     from groundling.study.grid import Run
 
 app = tyro.extras.SubcommandApp()
-Only = Annotated[tuple[str, ...], tyro.conf.arg(help="Names of runs, or patterns such as 'ours-zs2-*'.")]
-Out = Annotated[str, tyro.conf.arg(help="Where results are: a folder, or any fsspec path.")]
-Work = Annotated[str, tyro.conf.arg(help="Where runs are while they are made: a folder, or any fsspec path.")]
-OUT, WORK, INSIDE = "results/study", "runs/study", "results/inside"
+Only = Annotated[tuple[str, ...], tyro.conf.arg(help="Names of runs, or patterns such as 'ours-zs2-*' (default: all).")]
+Results = Annotated[str, tyro.conf.arg(help="Folder or fsspec path of the result files.")]
+Work = Annotated[str, tyro.conf.arg(help="Folder or fsspec path of unfinished runs.")]
+RESULTS, WORK, REPRESENTATIONS = "results/study", "runs/study", "results/representations"
 
 
 @app.command
 def run(
     only: Only = (),
-    out: Out = OUT,
+    results: Results = RESULTS,
     work: Work = WORK,
-    workers: Annotated[int, tyro.conf.arg(help="Runs at once on this machine.")] = 1,
+    workers: Annotated[int, tyro.conf.arg(help="Number of runs at the same time on this machine.")] = 1,
     threads_per_run: Annotated[
-        int | None, tyro.conf.arg(help="Of PyTorch; the cores shared among the workers.")
+        int | None, tyro.conf.arg(help="PyTorch threads of each run (default: cores / workers).")
     ] = None,
-    engine: Annotated[str, tyro.conf.arg(help="local, or ray for many machines.")] = "local",
-    address: Annotated[str | None, tyro.conf.arg(help="Of a Ray cluster; none: one on this machine alone.")] = None,
+    engine: Annotated[str, tyro.conf.arg(help="Launcher: local, or ray for many machines.")] = "local",
+    address: Annotated[
+        str | None, tyro.conf.arg(help="Address of a Ray cluster (default: start one on this machine).")
+    ] = None,
 ) -> None:
-    """Make the runs that have no result yet, or go on with them; a finished one is never redone."""
+    """Execute the runs that have no result yet. Interrupted runs resume; completed runs are skipped."""
     needs("agent")
     needs("study")
-    from groundling.study.grid import chosen
+    from groundling.study.grid import select_runs
     from groundling.study.launchers import run_locally, run_on_ray
     from groundling.study.result_store import Store
 
-    if engine not in ("local", "ray"):
-        raise InputError(f"engine {engine!r}: it is local or ray")
-    if workers < 1:
-        raise InputError(f"workers {workers}: it is 1 or more")
-    threads = threads_per_run or max(1, (os.cpu_count() or 1) // workers)
-    results = Store(out)
-    missing = [run for run in chosen(only) if results.read(run.file) is None]
+    check_choice("engine", engine, ("local", "ray"))
+    check_int("workers", workers, 1)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    if threads_per_run is not None:
+        threads = check_int("threads_per_run", threads_per_run, 1)
+    done = Store(results)
+    missing = [run for run in select_runs(only) if done.read(run.file) is None]
     console = Console()
-    console.print(f"{len(missing)} runs to make")
+    console.print(f"{len(missing)} runs to execute")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if engine == "ray":
             needs("cluster")
-            failed = run_on_ray(missing, out, work, threads, address, console.print)
+            failed = run_on_ray(missing, results, work, threads, address, console.print)
         else:
-            failed = run_locally(missing, out, work, workers, threads, console.print)
+            failed = run_locally(missing, results, work, workers, threads, console.print)
     except KeyboardInterrupt:
-        console.print("Saved; the same command goes on.")
+        console.print("Saved. The same command continues the runs.")
         sys.exit(130)
     if failed:
         console.print(f"{len(failed)} failed: {', '.join(run.name for run in failed)}")
@@ -69,101 +73,144 @@ def run(
 
 
 @app.command
-def status(only: Only = (), out: Out = OUT, work: Work = WORK, as_json: Json = False) -> None:
-    """Which runs are done, under way or to do."""
+def status(only: Only = (), results: Results = RESULTS, work: Work = WORK, as_json: Json = False) -> None:
+    """List which runs are done, running or missing."""
     needs("agent")
     needs("study")
-    from groundling.study.grid import chosen
+    from groundling.study.grid import select_runs
     from groundling.study.result_store import Store
 
-    results, works = Store(out), Store(work)
-    states = [{"run": run.name, "key": run.key, **_state(run, results, works)} for run in chosen(only)]
+    done, works = Store(results), Store(work)
+    states = [{"run": run.name, "key": run.key, **_state(run, done, works)} for run in select_runs(only)]
     if as_json:
         return print_json(states)
-    done = sum(state["state"] == "done" for state in states)
-    lines = [(state["run"], state["key"], state["state"], state.get("told", "")) for state in states]
-    print_table(f"{done} of {len(states)} runs are done", ("run", "key", "", ""), lines)
+    count = sum(state["state"] == "done" for state in states)
+    lines = [(state["run"], state["key"], state["state"], state.get("progress", "")) for state in states]
+    print_table(f"{count} of {len(states)} runs are done", ("run", "key", "state", "progress"), lines)
 
 
 def _state(run: "Run", results: Any, works: Any) -> dict[str, Any]:
-    """Whether a run is done, and else what its metrics say last."""
+    """Whether a run is done; otherwise its latest metrics."""
     if results.read(run.file) is not None:
         return {"state": "done"}
     metrics = works.read(f"{run.folder}/metrics.jsonl")
     if not metrics:
-        return {"state": "to do"}
+        return {"state": "missing"}
     line = json.loads(metrics.splitlines()[-1])
-    told = f"{line['stage']} {line['update']}, {line['seconds'] / 60:.1f} min"
-    return {"state": "under way", "told": told, **{name: line[name] for name in ("stage", "update", "seconds")}}
+    progress = f"{line['stage']} {line['update']}, {line['seconds'] / 60:.1f} min"
+    return {"state": "running", "progress": progress, **{name: line[name] for name in ("stage", "update", "seconds")}}
 
 
 @app.command
 def table(
     only: Only = (),
-    out: Out = OUT,
-    markdown: Annotated[bool, tyro.conf.arg(help="For a page.")] = False,
+    results: Results = RESULTS,
+    markdown: Annotated[bool, tyro.conf.arg(help="Print Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What came out, beside the paper's numbers; from result files alone."""
+    """Print the results beside the paper's numbers, from result files alone."""
     needs("study")
     from groundling.study import tables
     from groundling.study.result_store import Store
 
-    results = [
+    found = [
         result
-        for name, result in Store(out).results().items()
+        for name, result in Store(results).results().items()
         if not only or any(fnmatch.fnmatch(name, pattern) for pattern in only)
     ]
-    if not results:
-        raise InputError(f"{out}: there is no result of such a run")
+    if not found:
+        raise InputError(f"results must be a path with result files of these runs, got {results!r}, which has none")
     if as_json:
-        return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(results)])
+        return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(found)])
     parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
-        ("whole episodes, greedy", tables.HEADER, tables.rows(results))
+        ("whole episodes, greedy policy", tables.HEADER, tables.rows(found))
     ]
-    for part, name, told in tables.BY_TYPE:
-        types, lines = tables.by_type(results, part, name)
-        parts.append((told, ("run", *types), lines))
-    title = "attention on the cells referred to, by the words of the sentence, %"
-    parts.append((title, ("run", *tables.WORDS), tables.attention_by_words(results)))
+    for part, name, title in tables.BY_TYPE:
+        types, lines = tables.by_type(found, part, name)
+        parts.append((title, ("run", *types), lines))
+    title = "attention on the cells referred to, by the content words of the sentence, %"
+    parts.append((title, ("run", *tables.WORDS), tables.attention_by_words(found)))
     for title, header, lines in parts:
         if markdown:
             print(f"\n**{title[0].upper()}{title[1:]}**\n\n{tables.markdown(header, lines)}")
         else:
-            print_table(title, [name.replace("_", "_\n") for name in header], lines)
+            print_table(title, header, lines)
 
 
 @app.command
-def inside(
-    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Whose insides.")] = "normal",
-    to: Annotated[Path, tyro.conf.arg(help="Folder for the arrays.")] = Path(INSIDE),
+def representations(
+    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Agent to analyze.")] = "normal",
+    out: Annotated[Path, tyro.conf.arg(help="Folder for the arrays.")] = Path(REPRESENTATIONS),
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Take out of an agent what the figures of its insides need: masks, contexts, attention, maps step by step."""
+    """Extract the arrays for the figures of an agent's channel masks, word contexts and attention."""
     needs("agent")
     needs("study")
     from groundling.learn.trained_agent import load_agent
     from groundling.study.representations import extract
 
-    distances = extract(load_agent(agent), to)
+    set_threads(threads)
+    distances = extract(load_agent(agent), out)
     if as_json:
         return print_json(distances)
     lines = [*distances.items(), ("ratio", distances["within"] / distances["across"])]
-    print_table("Mean distance of channel masks, within a topic and across", ("", ""), lines)
+    print_table("Mean distance of channel masks within topics and across topics", ("", ""), lines)
+
+
+@app.command(name="few-shot")
+def few_shot(
+    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Agent trained with --split novel.")] = "novel-12",
+    episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word after each lesson.")] = 200,
+    out: Annotated[Path, tyro.conf.arg(help="Folder for few_shot.json and the curve.")] = Path("results"),
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Teach each novel word from 1, 2, 5, 10 and 50 examples, five times each, and evaluate its use."""
+    needs("agent")
+    needs("study")
+    from groundling.atomic_write import atomic_write
+    from groundling.learn.trained_agent import load_agent
+    from groundling.study.curves import few_shot as curve
+    from groundling.study.curves import write
+    from groundling.study.few_shot import measure, summary
+
+    check_int("episodes", episodes, 1)
+    set_threads(threads)
+    loaded = load_agent(agent)
+    if loaded.split.kind != "novel":
+        raise InputError(f"agent must be trained with --split novel, got {agent!r}, trained on {loaded.split.kind}")
+    out.mkdir(parents=True, exist_ok=True)
+    words = loaded.split.held_out_words
+    console = Console(stderr=True)
+    results = [measure(loaded, word, episodes) for word in track(words, "Teaching", console=console)]
+    by_count = summary(results)
+    record = {"agent": agent, "episodes": episodes, "summary": by_count, "words": results}
+    atomic_write(out / "few_shot.json", (json.dumps(record, indent=1) + "\n").encode())
+    write(partial(curve, by_count), out / "few_shot.svg")
+    if as_json:
+        return print_json(record)
+    rows = [
+        (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success_rate", "qa_accuracy")))
+        for row in by_count
+    ]
+    print_table(f"Means over {len(words)} words", ("examples", "success rate, %", "QA accuracy, %"), rows)
 
 
 @app.command
 def figures(
-    out: Out = OUT,
-    inside: Annotated[Path, tyro.conf.arg(help="Folder of the arrays from an agent's insides.")] = Path(INSIDE),
-    to: Annotated[Path, tyro.conf.arg(help="Folder for the pictures.")] = Path("results/figures"),
+    results: Results = RESULTS,
+    representations: Annotated[Path, tyro.conf.arg(help="Folder with the arrays of `study representations`.")] = Path(
+        REPRESENTATIONS
+    ),
+    out: Annotated[Path, tyro.conf.arg(help="Folder for the figures.")] = Path("results/figures"),
 ) -> None:
-    """Draw every figure from result files alone, as SVG and PNG; the same files give the same bytes."""
+    """Draw every figure from result files alone, as SVG and PNG."""
     needs("study")
     from groundling.study.figures import draw_all
     from groundling.study.result_store import Store
 
-    results = list(Store(out).results().values())
-    if not results:
-        raise InputError(f"{out}: there is no result in it")
-    draw_all(results, inside if inside.is_dir() else None, to, Console().print)
+    found = list(Store(results).results().values())
+    if not found:
+        raise InputError(f"results must be a path with result files, got {results!r}, which has none")
+    draw_all(found, representations if representations.is_dir() else None, out, Console().print)

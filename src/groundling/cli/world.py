@@ -11,7 +11,8 @@ from groundling.env import EnvOptions
 from groundling.errors import InputError
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import OBJECTS
-from groundling.teacher.teacher import EpisodeBatch, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import DISPLAY_PIXELS
 from groundling.world.rendering import ansi, draw, map_cells
 from groundling.world.scenario import Scenario
@@ -25,18 +26,18 @@ app = tyro.extras.SubcommandApp()
 @app.command
 def show(
     seed: Seed = 0,
-    episode: Annotated[int, tyro.conf.arg(help="Which episode of the seed.")] = 0,
-    split: Annotated[str, tyro.conf.arg(help="normal, zs1, zs2, novel or a split file.")] = "normal",
-    holdout: Annotated[float, tyro.conf.arg(help="X, the percentage held out.")] = 50.0,
-    phase: Annotated[str, tyro.conf.arg(help="train or test.")] = "test",
-    icons: Annotated[Path | None, tyro.conf.arg(help="A folder of icons to use.")] = None,
-    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="Draw the map into this file.")] = None,
+    episode: Annotated[int, tyro.conf.arg(help="Index of the episode under the seed.")] = 0,
+    split: Annotated[str, tyro.conf.arg(help="Split: normal, zs1, zs2, novel or a split file.")] = "normal",
+    holdout: Annotated[float, tyro.conf.arg(help="Percentage held out.")] = 50.0,
+    phase: Annotated[str, tyro.conf.arg(help="Phase of the split: train or test.")] = "test",
+    icons: Annotated[Path | None, tyro.conf.arg(help="Folder of icons that replaces the built-in ones.")] = None,
+    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="PNG file to draw the map to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """One episode at its beginning: map, command, question and the oracle's path."""
+    """Show the first step of an episode: map, command, question and a shortest path."""
     teacher = EnvOptions(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
     begun = teacher.begin(seed, [episode])
-    actions = oracle_actions(teacher, begun)
+    actions = shortest_path_actions(teacher, begun)
     if png is not None:
         pixels = draw(map_cells(begun.state), teacher.catalog.pictures[DISPLAY_PIXELS])[0]
         try:
@@ -44,20 +45,23 @@ def show(
         except OSError as error:
             raise InputError(f"{png}: cannot be written ({error.strerror})") from error
     if as_json:
-        return print_json({**describe(teacher, begun), "oracle": actions})
+        return print_json({**describe(teacher, begun), "shortest_path": actions})
     print(ansi(begun.state, teacher.catalog)[0])
     answer = begun.question.answer[0]
     rows = [("command", teacher.text(begun.command, 0), TYPES[begun.command.type[0]])]
     if answer >= 0:
         rows.append(("question", teacher.text(begun.question, 0), TYPES[begun.question.type[0]]))
         rows.append(("answer", teacher.lexicon.words[answer], ""))
-    rows.append(("oracle", " ".join(actions), f"{len(actions)} steps"))
+    rows.append(("shortest path", " ".join(actions), f"{len(actions)} steps"))
     print_table(f"Episode {episode} of seed {seed}", ("", "", ""), rows)
 
 
 @app.command
-def replay(file: tyro.conf.Positional[Path], as_json: Json = False) -> None:
-    """Play written episodes by the rules, one JSON object a line, and print what came of each."""
+def replay(
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="File with one episode per line.")],
+    as_json: Json = False,
+) -> None:
+    """Replay written episodes, one JSON object per line, and print positions and rewards."""
     episodes = replay_file(file, OBJECTS)
     if as_json:
         for played in episodes:
@@ -69,8 +73,8 @@ def replay(file: tyro.conf.Positional[Path], as_json: Json = False) -> None:
         print(f"{number}: positions {path} | rewards {rewards} | ended {played['ended']}")
 
 
-def oracle_actions(teacher: Teacher, episode: EpisodeBatch) -> list[str]:
-    """The names of the actions on a shortest way to the target, for a batch of one."""
+def shortest_path_actions(teacher: Teacher, episode: EpisodeBatch) -> list[str]:
+    """The names of the actions on a shortest path to the target, for a batch of one."""
     actions = []
     ended = False
     while not ended:
@@ -82,12 +86,12 @@ def oracle_actions(teacher: Teacher, episode: EpisodeBatch) -> list[str]:
 
 
 def describe(teacher: Teacher, episode: EpisodeBatch) -> dict[str, Any]:
-    """A batch of one as plain data, in the form that `replay` reads, with what is said."""
+    """A batch of one as plain data, in the form that `replay` reads, with its sentences."""
     scenario = Scenario.of_state(episode.state)
     return {
         **scenario.to_dict(teacher.catalog),
         "target": scenario.at(int(episode.state.target[0])),
-        "max_steps": teacher.lessons.step_limit,
+        "max_steps": teacher.world.step_limit,
         "command": teacher.text(episode.command, 0),
         "command_type": TYPES[episode.command.type[0]],
         "question": teacher.text(episode.question, 0) or None,

@@ -23,8 +23,8 @@ class Estimate:
     def of_proportion(cls, values: Floats, episodes: NDArray[np.int64] | None = None) -> "Estimate | None":
         """The estimate of [n] zeros and ones by Wilson's interval; None if there is no value.
 
-        `episodes` [n] is the episode of each value. Values of one episode are not independent (an oscillating agent gets
-        the same question repeatedly), so the effective sample size is smaller than n.
+        `episodes` [n] is the episode of each value. Values of one episode are not independent (an oscillating agent
+        gets the same question repeatedly), so the effective sample size is smaller than n.
         """
         n = len(values)
         if n == 0:
@@ -41,7 +41,7 @@ class Estimate:
     def of_mean(
         cls, values: Floats, episodes: NDArray[np.int64] | None = None, low: float = -np.inf, high: float = np.inf
     ) -> "Estimate | None":
-        """The estimate of the mean of [n] values between `low` and `high` by the normal interval; None without values."""
+        """The estimate of the mean of [n] values in `low` .. `high` by the normal interval; None without values."""
         n = len(values)
         if n == 0:
             return None

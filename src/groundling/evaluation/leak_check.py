@@ -1,4 +1,4 @@
-"""Proof that nothing held out was trained on: training logs a hash of every sentence, and the language is enumerated."""
+"""Proof that nothing held out was trained on: training logs sentence hashes, and the language is enumerated."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -35,11 +35,11 @@ class QAPretrainingConfig:
     reset_prob: float = 0.3
     """Probability at each step that an episode is abandoned for a new one."""
     type_balanced_fraction: float = 0.1
-    """Fraction of the episodes sampled for a question type. A larger one slows learning down: rare types are compositions
-    of common ones, and are learned quickly in the next stage."""
+    """Fraction of the episodes sampled for a question type. A larger one slows learning down: rare types are
+    compositions of common ones, and are learned quickly in the next stage."""
     curriculum_episodes: int = 20_000
-    """G: number of episodes over which the difficulty grows to its maximum. Without a curriculum, some seeds never learn
-    to answer with objects: early on, a blurred attention map gives the safest answers, and the gates saturate."""
+    """G: number of episodes over which the difficulty grows to its maximum. Without a curriculum, some seeds never
+    learn to answer with objects: early on, a blurred attention map gives the safest answers, and the gates saturate."""
     gate_coef: float = 0.1
     """Coefficient of the mean gate. Without it, some seeds solve localization by convolving the map with itself, which
     does not transfer to other questions."""
@@ -82,8 +82,8 @@ class PPOConfig:
     clip_range: float = 0.2
     """Clipping range of the probability ratio."""
     entropy_coef: float = 0.01
-    """Initial coefficient of the entropy bonus; it decays linearly to zero, because a greedy policy that was trained with
-    entropy to the end oscillates."""
+    """Initial coefficient of the entropy bonus; it decays linearly to zero, because a greedy policy that was trained
+    with entropy to the end oscillates."""
     value_coef: float = 0.25
     """Coefficient of the value loss."""
     answer_coef: float = 1.0
@@ -103,7 +103,7 @@ class PPOConfig:
     """The sentence types of that fraction: those that random maps rarely trigger. Types that split and maps exclude are
     left out."""
     max_grad_norm: float = 10.0
-    """Gradient norm above which gradients are clipped; a small one, shared by all losses, would suppress the answers."""
+    """Gradient norm above which gradients are clipped; a small one would suppress the answer loss."""
 
     @property
     def length(self) -> int:

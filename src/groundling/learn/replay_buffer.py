@@ -1,4 +1,4 @@
-"""A replay buffer with rank-based priorities (Schaul et al., 2016): steps with large TD errors are sampled more often."""
+"""A replay buffer with rank-based priorities (Schaul et al., 2016): large TD errors are sampled more often."""
 
 import numpy as np
 import torch

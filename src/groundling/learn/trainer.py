@@ -37,6 +37,7 @@ from groundling.evaluation.evaluator import Evaluator
 from groundling.evaluation.leak_check import LeakCheck, SentenceLog, check_leaks
 from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
+from groundling.learn.device import choose_device
 from groundling.learn.ppo import PPO
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.stage import RunningMeans, Stage
@@ -268,13 +269,6 @@ class Trainer:
         finally:
             for number, handler in old.items():
                 signal.signal(number, handler)
-
-
-def choose_device(name: str) -> str:
-    """`auto`: a GPU where there is one."""
-    if name != "auto":
-        return name
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:

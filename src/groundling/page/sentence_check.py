@@ -8,7 +8,7 @@ from groundling.errors import InputError
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
 from groundling.teacher.grammar import COMMANDS
-from groundling.teacher.lexicon import split
+from groundling.teacher.lexicon import split_words
 from groundling.teacher.types import Meaning
 from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.shortest_path import best_actions
@@ -88,7 +88,7 @@ def _state(word: str, lexicon: tuple[str, ...], unseen: frozenset[str], drawn: s
 def _parse(words: list[str], scene: Scene) -> tuple[Meaning | None, str]:
     """The meaning of a sentence and an empty string, or None and the reason for which it is not in the grammar."""
     try:
-        return scene.teacher.grammar.parse(scene.teacher.lexicon.tokens(" ".join(words))), ""
+        return scene.teacher.grammar.parse(scene.teacher.lexicon.encode(" ".join(words))), ""
     except InputError as error:
         return None, str(error)
 

@@ -1,1 +1,1 @@
-"""What came of learning, for people to look at: tables, curves and pictures."""
+"""The paper's study: a grid of runs, launchers, tables, figures, model cards and few-shot words."""

@@ -1,4 +1,4 @@
-"""How figures are made, and the curves of learning and of teaching."""
+"""The style of all figures, and the curves of training and of few-shot words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ STYLE: Any = {
 
 
 def write(make: Callable[[], Figure], *paths: Path) -> None:
-    """Make a figure in the one style that all have; the same figure gives the same bytes."""
+    """Draw a figure in the common style and write it."""
     with mpl.rc_context(rc=STYLE):
         figure = make()
         for path in paths:
@@ -26,16 +26,16 @@ def write(make: Callable[[], Figure], *paths: Path) -> None:
 
 
 def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
-    """Success in whole episodes and answers right against minutes, one line for the metrics of each run."""
+    """Evaluated success rate and training QA accuracy against minutes, one line per run."""
     figure = Figure(figsize=(6.4, 2.8), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for k, (run, lines) in enumerate(runs.items()):
-        for axis, name, marker in zip(axes, ("evaluation/success", "accuracy"), (".", ""), strict=True):
+        for axis, name, marker in zip(axes, ("eval/success_rate", "qa_accuracy"), (".", ""), strict=True):
             points = [(line["seconds"] / 60, 100 * line[name]) for line in lines if name in line]
             shade = str(0.6 * k / max(1, len(runs) - 1))
             axis.plot(*zip(*points, strict=True), color=shade, linewidth=1, label=run, marker=marker)
-    axes[0].set(title="commands done in whole episodes", xlabel="minutes", ylabel="%", ylim=(0, 101))
-    axes[1].set(title="questions right", xlabel="minutes")
+    axes[0].set(title="success rate, whole episodes", xlabel="minutes of training", ylabel="%", ylim=(0, 101))
+    axes[1].set(title="QA accuracy", xlabel="minutes of training")
     for axis in axes:
         axis.grid(alpha=0.3)
     if len(runs) > 1:
@@ -43,17 +43,17 @@ def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
     return figure
 
 
-def teaching(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Success and accuracy with a taught word against the number of examples, with 95 % intervals over words."""
+def few_shot(rows: Sequence[dict[str, Any]]) -> Figure:
+    """Success rate and QA accuracy with a new word against the number of examples, with 95 % intervals over words."""
     figure = Figure(figsize=(4.2, 2.8), layout="constrained")
     axis = figure.subplots()
-    for name, told, marker, fill in (
-        ("success", "commands done", "o", "black"),
-        ("accuracy", "questions right", "s", "white"),
+    for name, label, marker, fill in (
+        ("success_rate", "success rate", "o", "black"),
+        ("qa_accuracy", "QA accuracy", "s", "white"),
     ):
         mean, low, high = (np.array([100 * row[name][part] for row in rows]) for part in ("mean", "low", "high"))
-        look: dict[str, Any] = {"marker": marker, "color": "black", "mfc": fill, "capsize": 2}
-        axis.errorbar(range(len(rows)), mean, (mean - low, high - mean), label=told, **look)
+        style: dict[str, Any] = {"marker": marker, "color": "black", "mfc": fill, "capsize": 2}
+        axis.errorbar(range(len(rows)), mean, (mean - low, high - mean), label=label, **style)
     axis.set_xticks(range(len(rows)), [str(row["examples"]) for row in rows])
     axis.set(xlabel="examples of the word", ylabel="%", ylim=(0, 101))
     axis.grid(alpha=0.3)

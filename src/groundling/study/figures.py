@@ -1,4 +1,4 @@
-"""The figures of the study, from result files alone: no model is loaded, and the same files give the same bytes."""
+"""The figures of the study, from result files alone: no model is loaded."""
 
 import itertools
 import json
@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from groundling.study.curves import learning, write
-from groundling.study.tables import METHODS, Result, held, ordered
+from groundling.study.tables import METHODS, Result, holdout, ordered
 from groundling.teacher.grammar import COMMANDS
 from groundling.world.catalog import DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import draw
 
-LOOKS: dict[str, dict[str, Any]] = {
+STYLES: dict[str, dict[str, Any]] = {
     "ours": {"color": "#000000", "linestyle": "-", "marker": "o"},
     "ca": {"color": "#0072b2", "linestyle": "--", "marker": "s"},
     "san": {"color": "#d55e00", "linestyle": "-.", "marker": "^"},
@@ -28,15 +28,15 @@ LOOKS: dict[str, dict[str, Any]] = {
     "ce": {"color": "#aaaaaa", "linestyle": ":", "marker": "D"},
     "nava": {"color": "#009e73", "linestyle": (0, (5, 1, 1, 1)), "marker": "x"},
 }
-"""Of the methods: told apart by line and mark where there is no color."""
+"""Styles of the methods, distinct without color, too."""
 HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
-TOPIC_LOOKS = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
+TOPIC_STYLES = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
 INK = (0.145, 0.388, 0.784)
-"""The blue of attention on pictures, as on the page."""
+"""The blue of attention maps, as on the page."""
 
 
-def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Callable[[str], None]) -> None:
-    """All figures that there are results for."""
+def draw_all(results: Sequence[Result], representations: Path | None, out: Path, log: Callable[[str], None]) -> None:
+    """Draw all figures for which there are results."""
     out.mkdir(parents=True, exist_ok=True)
     normal = [result for result in ordered(results) if result["split"] == "normal"]
     figures = {
@@ -46,9 +46,9 @@ def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Ca
         "zs1": partial(against_holdout, results, "zs1"),
         "zs2": partial(against_holdout, results, "zs2"),
     }
-    if inside is not None:
-        masks, contexts = np.load(inside / "masks.npz"), np.load(inside / "contexts.npz")
-        examples = json.loads((inside / "inside.json").read_text("utf-8"))
+    if representations is not None:
+        masks, contexts = np.load(representations / "masks.npz"), np.load(representations / "contexts.npz")
+        examples = json.loads((representations / "examples.json").read_text("utf-8"))
         figures |= {
             "masks": partial(mask_distances, masks["distance"], masks["topic"]),
             "contexts": partial(word_contexts, contexts["plane"], contexts["topic"]),
@@ -57,70 +57,75 @@ def draw_all(results: Sequence[Result], inside: Path | None, out: Path, told: Ca
         }
     for name, make in figures.items():
         write(make, out / f"{name}.svg", out / f"{name}.png")
-        told(name)
+        log(name)
 
 
 def rewards(normal: Sequence[Result]) -> Figure:
-    """Reward per episode in training against steps: the mean over seeds, and how far they lie apart."""
+    """Reward per episode in training against environment steps: mean and range over seeds."""
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")
     axis = figure.subplots()
     for method, runs in _by_method(normal).items():
-        curves = [[(p["steps"], p["reward"]) for p in run["curve"] if "reward" in p] for run in runs]
+        curves = [[(p["env_steps"], p["reward"]) for p in run["curve"] if "reward" in p] for run in runs]
         shortest = min(len(curve) for curve in curves)
         steps = np.array([step for step, _ in curves[0][:shortest]]) / 1000
         heights = np.array([[reward for _, reward in curve[:shortest]] for curve in curves])
-        look = {name: value for name, value in LOOKS[method].items() if name != "marker"}
-        axis.plot(steps, heights.mean(0), label=f"{method} ({len(runs)})", linewidth=1.2, **look)
-        axis.fill_between(steps, heights.min(0), heights.max(0), color=LOOKS[method]["color"], alpha=0.15, linewidth=0)
-    axis.set(xlabel="thousands of steps", ylabel="reward per episode", title="training (in brackets: seeds)")
+        style = {name: value for name, value in STYLES[method].items() if name != "marker"}
+        axis.plot(steps, heights.mean(0), label=f"{method} ({len(runs)})", linewidth=1.2, **style)
+        axis.fill_between(steps, heights.min(0), heights.max(0), color=STYLES[method]["color"], alpha=0.15, linewidth=0)
+    axis.set(
+        xlabel="thousands of environment steps",
+        ylabel="reward per episode",
+        title="training (in brackets: number of seeds)",
+    )
     axis.grid(alpha=0.3)
     axis.legend(ncols=2)
     return figure
 
 
 def methods(normal: Sequence[Result]) -> Figure:
-    """Success per command type, and answers right, of each method on normal sentences; means over seeds."""
+    """Success rate per command type, and QA accuracy, of each method on normal sentences; means over seeds."""
     figure = Figure(figsize=(8.0, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(4, 1.4))
     groups = _by_method(normal)
     width = 0.8 / max(1, len(groups))
     for k, (method, runs) in enumerate(groups.items()):
-        bars = {"color": "white", "edgecolor": LOOKS[method]["color"], "hatch": HATCHES[method], "width": width}
+        bars = {"color": "white", "edgecolor": STYLES[method]["color"], "hatch": HATCHES[method], "width": width}
         means = [
-            100 * np.mean([run["greedy"]["commands"][type_]["success"]["mean"] for run in runs]) for type_ in COMMANDS
+            100 * np.mean([run["greedy"]["commands"][type_]["success_rate"]["mean"] for run in runs])
+            for type_ in COMMANDS
         ]
         left.bar(np.arange(len(COMMANDS)) + k * width, means, label=method, **bars)
-        answered = [run["greedy"]["as_triggered"].get("accuracy") for run in runs]
-        if all(answered):  # by a method that answers at all
+        answered = [run["greedy"]["natural"].get("qa_accuracy") for run in runs]
+        if all(answered):  # the method has an answer head
             right.bar(k * width, 100 * np.mean([accuracy["mean"] for accuracy in answered]), **bars)
     left.set_xticks(np.arange(len(COMMANDS)) + width * (len(groups) - 1) / 2, COMMANDS)
-    left.set(ylabel="commands done, %", ylim=(0, 101))
-    right.set(ylabel="questions right, %", ylim=(0, 101), xticks=[])
+    left.set(ylabel="success rate, %", ylim=(0, 101))
+    right.set(ylabel="QA accuracy, %", ylim=(0, 101), xticks=[])
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=len(groups) or 1)
     return figure
 
 
 def against_holdout(results: Sequence[Result], split: str) -> Figure:
-    """Reward and success per command type, and answers right, against X; X = 0 is the normal setting."""
+    """Reward and success rate per command type, and QA accuracy, against X; X = 0 is the normal setting."""
     figure = Figure(figsize=(9.0, 6.0), layout="constrained")
     axes = figure.subplots(3, len(COMMANDS), sharex=True)
     of_split = [result for result in ordered(results) if result["split"] in ("normal", split)]
-    chosen = {m: runs for m, runs in _by_method(of_split).items() if any(held(run) for run in runs)}
+    chosen = {m: runs for m, runs in _by_method(of_split).items() if any(holdout(run) for run in runs)}
     for method, runs in chosen.items():
-        look = {**LOOKS[method], "markersize": 4, "linewidth": 1.1, "label": method}
+        style = {**STYLES[method], "markersize": 4, "linewidth": 1.1, "label": method}
         for column, type_ in enumerate(COMMANDS):
-            of_type = [(held(run), run["greedy"]["commands"].get(type_, {})) for run in runs]
-            for row, (name, scale) in enumerate((("reward", 1), ("success", 100))):
-                _plot(axes[row, column], _against(of_type, name), scale, look)
-        whole = [(held(run), run["greedy"]["as_triggered"]) for run in runs]
-        _plot(axes[2, 0], _against(whole, "accuracy"), 100, look)
+            of_type = [(holdout(run), run["greedy"]["commands"].get(type_, {})) for run in runs]
+            for row, (name, scale) in enumerate((("reward", 1), ("success_rate", 100))):
+                _plot(axes[row, column], _against(of_type, name), scale, style)
+        whole = [(holdout(run), run["greedy"]["natural"]) for run in runs]
+        _plot(axes[2, 0], _against(whole, "qa_accuracy"), 100, style)
     for column, type_ in enumerate(COMMANDS):
         axes[0, column].set(title=type_)
         axes[1, column].set(ylim=(-2, 102))
         axes[1, column].tick_params(labelbottom=True)
     axes[0, 0].set(ylabel="reward per episode")
-    axes[1, 0].set(ylabel="commands done, %", xlabel="X, %")
-    axes[2, 0].set(ylabel="questions right, %", xlabel="X, %", ylim=(-2, 102))
+    axes[1, 0].set(ylabel="success rate, %", xlabel="X, % held out")
+    axes[2, 0].set(ylabel="QA accuracy, %", xlabel="X, % held out", ylim=(-2, 102))
     for axis in axes[2, 1:]:
         axis.set_axis_off()
     for axis in (*axes[:2].flat, axes[2, 0]):
@@ -130,7 +135,7 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
 
 
 def mask_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figure:
-    """Distances between the channel masks of questions, in groups by their answers, ordered by topic."""
+    """Distances between the channel masks of questions, grouped by answer and ordered by topic."""
     figure = Figure(figsize=(4.8, 4.2), layout="constrained")
     axis = figure.subplots()
     image = axis.imshow(distance, cmap="viridis")
@@ -140,7 +145,7 @@ def mask_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> 
         axis.axhline(end - 0.5, color="white", linewidth=0.8)
         axis.axvline(end - 0.5, color="white", linewidth=0.8)
     middles = [(low + high - 1) / 2 for low, high in itertools.pairwise(bounds)]
-    names = [name.replace(" ", "\n") for name, _, _ in TOPIC_LOOKS]
+    names = [name.replace(" ", "\n") for name, _, _ in TOPIC_STYLES]
     axis.set_xticks(middles, names)
     axis.set_yticks(middles, names)
     axis.tick_params(length=0)
@@ -152,9 +157,9 @@ def word_contexts(plane: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figu
     """Contexts of words in the plane: content words by topic, and grammatical words."""
     figure = Figure(figsize=(5.2, 4.6), layout="constrained")
     axis = figure.subplots()
-    looks = (*TOPIC_LOOKS, ("grammatical", "#000000", "."))
+    styles = (*TOPIC_STYLES, ("grammatical", "#000000", "."))
     for topic in (3, 0, 1, 2):
-        name, color, marker = looks[topic]
+        name, color, marker = styles[topic]
         points = plane[topics == topic]
         axis.scatter(
             points[:, 0],
@@ -173,35 +178,35 @@ def word_contexts(plane: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figu
 
 
 def word_attention(examples: Sequence[dict[str, Any]]) -> Figure:
-    """How much of the attention of all steps each word of some questions gets."""
+    """Word attention of some questions, summed over the steps of the interpreter."""
     figure = Figure(figsize=(7.6, 0.42 * len(examples) + 0.3), layout="constrained")
     axis = figure.subplots()
     longest = max(len(example["words"]) for example in examples)
     heat = np.full((len(examples), longest), np.nan)
     for row, example in enumerate(examples):
-        share = np.array(example["attention"]) / sum(example["attention"])
-        heat[row, : len(share)] = share
-        for column, (word, weight) in enumerate(zip(example["words"], share, strict=True)):
+        fraction = np.array(example["attention"]) / sum(example["attention"])
+        heat[row, : len(fraction)] = fraction
+        for column, (word, weight) in enumerate(zip(example["words"], fraction, strict=True)):
             axis.text(column, row, word, ha="center", va="center", fontsize=7.5, color="w" if weight > 0.5 else "k")
     image = axis.imshow(heat, cmap="Greys", vmin=0, vmax=1, aspect="auto")
     axis.set_axis_off()
-    figure.colorbar(image, label="share of attention")
+    figure.colorbar(image, label="fraction of attention")
     return figure
 
 
 def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
-    """Six sentences on their pictures: the map of each step with its words and gate, the terrain and the values."""
+    """Six sentences on their maps: attention, words and gate of each step, the terrain and the values."""
     figure = Figure(figsize=(10.0, 2.25 * len(examples)), layout="constrained")
     rows = figure.subplots(len(examples), 5)
     pictures = Catalog.default().pictures[DISPLAY_PIXELS]
     for axes, example in zip(rows, examples, strict=True):
         picture = draw(np.array([example["cells"]], np.int16), pictures)[0]
         for k, axis in enumerate(axes[:3]):
-            _overlaid(axis, picture, np.array(example["steps"][k]), shares=True)
+            _overlaid(axis, picture, np.array(example["steps"][k]), annotate=True)
             weights = example["attention"][k]
             most = max(weights)
-            told = [f"{w} {o:.2f}" for w, o in zip(example["words"], weights, strict=True) if o > 0.2 or o == most]
-            axis.set_title(f"step {k + 1}, gate {example['gates'][k]:.2f}\n{', '.join(told)}", fontsize=7)
+            label = [f"{w} {o:.2f}" for w, o in zip(example["words"], weights, strict=True) if o > 0.2 or o == most]
+            axis.set_title(f"step {k + 1}, gate {example['gates'][k]:.2f}\n{', '.join(label)}", fontsize=7)
         _overlaid(axes[3], picture, np.array(example["terrain"]))
         axes[3].set_title("terrain", fontsize=7)
         if "value" in example:
@@ -219,14 +224,14 @@ def step_by_step(examples: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], shares: bool = False) -> None:
-    """A map from 0 to 1 over a picture, the higher the bluer; `shares` that count are written, too."""
+def _overlaid(axis: Axes, picture: NDArray[np.uint8], heat: NDArray[np.float64], annotate: bool = False) -> None:
+    """A map from 0 to 1 over a picture, in blue; with `annotate`, values above 0.1 are written into the cells."""
     axis.imshow(picture)
     height, width = picture.shape[:2]
     blue = np.full((*heat.shape, 4), (*INK, 0.0))
     blue[..., 3] = 0.75 * heat.clip(0, 1)
     axis.imshow(blue, extent=(-0.5, width - 0.5, height - 0.5, -0.5))
-    for row, column in np.argwhere(heat > 0.1) if shares else ():
+    for row, column in np.argwhere(heat > 0.1) if annotate else ():
         at = (column + 0.95) * width / heat.shape[1], (row + 0.93) * height / heat.shape[0]
         paper = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
         axis.text(*at, f"{heat[row, column]:.2f}", fontsize=5, ha="right", va="bottom", bbox=paper)
@@ -240,7 +245,7 @@ def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def _against(scores: Sequence[tuple[float, dict[str, Any]]], name: str) -> list[tuple[float, ...]]:
-    """X, mean, low and high of an estimate among the scores of runs with an X each; of the runs of one X, the means."""
+    """X, mean, low and high of an estimate, averaged over the runs of each X."""
     points = defaultdict(list)
     for x, found in scores:
         if name in found:
@@ -248,7 +253,7 @@ def _against(scores: Sequence[tuple[float, dict[str, Any]]], name: str) -> list[
     return [(x, *np.mean(values, axis=0).tolist()) for x, values in sorted(points.items())]
 
 
-def _plot(axis: Axes, points: Sequence[tuple[float, ...]], scale: float, look: dict[str, Any]) -> None:
+def _plot(axis: Axes, points: Sequence[tuple[float, ...]], scale: float, style: dict[str, Any]) -> None:
     if points:
         x, mean, low, high = np.array(points).T * np.array([[1], [scale], [scale], [scale]])
-        axis.errorbar(x, mean, (mean - low, high - mean), capsize=2, **look)
+        axis.errorbar(x, mean, (mean - low, high - mean), capsize=2, **style)

@@ -1,4 +1,4 @@
-"""Where the runs of the study are made: in processes of this machine, or on a Ray cluster."""
+"""Launchers of the study's runs: processes of this machine, or a Ray cluster."""
 
 import multiprocessing
 import os
@@ -9,14 +9,14 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from groundling.errors import InputError
-from groundling.study.execute_run import KEEP_SECONDS, execute_run
+from groundling.study.execute_run import BACKUP_SECONDS, execute_run
 from groundling.study.grid import Run
 
 Log = Callable[[str], None]
 
 
-def run_locally(runs: Sequence[Run], out: str, work: str, workers: int, threads: int, told: Log) -> list[Run]:
-    """Make runs in so many processes at once; return those that failed. Interrupted, it lets each process save."""
+def run_locally(runs: Sequence[Run], results: str, work: str, workers: int, threads: int, log: Log) -> list[Run]:
+    """Execute runs in `workers` processes at a time; return those that failed. An interrupt lets each process save."""
     spawn = multiprocessing.get_context("spawn")
     waiting, failed = list(runs), []
     working: dict[int, tuple[SpawnProcess, Run]] = {}
@@ -24,15 +24,15 @@ def run_locally(runs: Sequence[Run], out: str, work: str, workers: int, threads:
         while waiting or working:
             while waiting and len(working) < workers:
                 run = waiting.pop(0)
-                process = spawn.Process(target=_perform, args=(run, out, work, threads), name=run.name)
+                process = spawn.Process(target=_execute, args=(run, results, work, threads), name=run.name)
                 process.start()
                 working[process.sentinel] = process, run
-                told(f"{run.name}: begun")
+                log(f"{run.name}: started")
             for sentinel in wait(list(working)):
                 assert isinstance(sentinel, int)
                 process, run = working.pop(sentinel)
                 process.join()
-                told(f"{run.name}: {'failed' if process.exitcode else 'done'}")
+                log(f"{run.name}: {'failed' if process.exitcode else 'done'}")
                 if process.exitcode:
                     failed.append(run)
     finally:
@@ -43,30 +43,32 @@ def run_locally(runs: Sequence[Run], out: str, work: str, workers: int, threads:
     return failed
 
 
-def _perform(run: Run, out: str, work: str, threads: int) -> None:
-    """Of a process of its own, which is told to stop as a matter of course."""
+def _execute(run: Run, results: str, work: str, threads: int) -> None:
+    """The target of a worker process; an interrupt is not an error."""
     try:
-        execute_run(run, out, work, threads)
+        execute_run(run, results, work, threads)
     except KeyboardInterrupt:
         sys.exit(1)
 
 
 def run_on_ray(
     runs: Sequence[Run],
-    out: str,
+    results: str,
     work: str,
     threads: int,
     address: str | None,
-    told: Log,
-    keep_seconds: float = KEEP_SECONDS,
+    log: Log,
+    backup_seconds: float = BACKUP_SECONDS,
 ) -> list[Run]:
-    """Make runs on a cluster, or on one of this machine alone that only it can reach; return those that failed.
+    """Execute runs on a Ray cluster (None: a local one that only this machine can reach); return those that failed.
 
-    A run whose node is lost is begun again elsewhere, and goes on from the state that the store `work` keeps.
+    A run whose node is lost is restarted elsewhere and resumes from the state in the store `work`.
     """
-    os.environ.setdefault("RAY_AUTH_MODE", "token")  # before Ray is loaded; without it, any visitor can run code
+    os.environ.setdefault(
+        "RAY_AUTH_MODE", "token"
+    )  # before Ray is imported; without it, anybody who can connect can run code
     if address is None:
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name for: on loopback, for nobody else
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # Ray's name for: listen on loopback only
     import ray
     from ray.exceptions import RayError
 
@@ -76,9 +78,9 @@ def run_on_ray(
         else:
             ray.init(address=address, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise InputError(f"address {address!r}: no Ray cluster answers there ({error})") from error
+        raise InputError(f"address must be that of a running Ray cluster, got {address!r} ({error})") from error
     task: Any = ray.remote(num_cpus=threads, max_retries=-1)(execute_run)
-    waiting = {task.remote(run, out, work, threads, keep_seconds): run for run in runs}
+    waiting = {task.remote(run, results, work, threads, backup_seconds): run for run in runs}
     failed = []
     try:
         while waiting:
@@ -86,9 +88,9 @@ def run_on_ray(
             run = waiting.pop(done)
             try:
                 ray.get(done)
-                told(f"{run.name}: done")
+                log(f"{run.name}: done")
             except RayError as error:
-                told(f"{run.name}: failed ({str(error).splitlines()[-1]})")
+                log(f"{run.name}: failed ({str(error).splitlines()[-1]})")
                 failed.append(run)
     finally:
         ray.shutdown()

@@ -1,4 +1,4 @@
-"""The metrics that a run writes as it goes."""
+"""Reading the metrics of a run."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,8 @@ from groundling.errors import InputError
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The lines of a metrics.jsonl file."""
     try:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not the metrics of a run ({error})") from error
+        raise InputError(f"{path}: not a metrics file of a training run ({error})") from error

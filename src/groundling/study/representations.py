@@ -1,8 +1,8 @@
-"""What goes on inside an agent (the paper's appendix A), taken out once into small arrays for the figures.
+"""The representations of an agent (the paper's appendix A), extracted into small arrays for the figures.
 
-inside.json    word attention of questions, and six sentences step by step on their pictures
-masks.npz      distances between the channel masks of questions, grouped by their answers
-contexts.npz   contexts of words in the plane
+examples.json  word attention of questions, and six sentences step by step on their maps
+masks.npz      distances between the channel masks of questions, grouped by answer
+contexts.npz   context vectors of words, projected to two dimensions
 """
 
 import json
@@ -15,23 +15,22 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
-from groundling.agent.model import Agent
+from groundling import seeds
+from groundling.agent.model import InterpreterModel
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError
-from groundling.evaluation.evaluator import only
+from groundling.evaluation.evaluator import of_one_type
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.study.pictures import explain_sentence
-from groundling.teacher.episode_sampling import SentenceBatch
 from groundling.teacher.grammar import QUESTIONS
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, OBJECTS, RELATIONS
 from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import SentenceBatch
 from groundling.world.rendering import map_cells, on_map
 
-SEED = (1 << 40) + 2000
-"""Of the episodes looked into."""
 BATCH = 2000
 TOPIC_WORDS = (COLORS, tuple(word for word in OBJECTS if word not in COLORS), RELATIONS)
-"""`orange`, both a color and an object, is put with the colors."""
+"""`orange`, both a color and an object, counts as a color."""
 STEP_BY_STEP = (
     ("nav_col_obj", "command"),
     ("nav_nr_obj", "command"),
@@ -44,66 +43,65 @@ STEP_BY_STEP = (
 
 
 def topic(word: str) -> int:
+    """The index of a word's topic: color, object, spatial relation, or none of them."""
     return next((k for k, words in enumerate(TOPIC_WORDS) if word in words), len(TOPIC_WORDS))
 
 
 def extract(agent: TrainedAgent, out: Path, questions: int = 10_000, positions: int = 20_000) -> dict[str, float]:
-    """Write all of it to a folder; return the mean distance of masks within a topic and across topics."""
+    """Write all arrays to a folder; return the mean distance of masks within topics and across topics."""
     model = agent.model
-    if not isinstance(model, Agent) or not model.answers:
-        raise InputError(f"method {model.config.method!r}: there is an interpreter to look into in 'ours' alone")
+    if not isinstance(model, InterpreterModel) or not model.has_answer_head:
+        raise InputError(f"agent must be of method 'ours', which has an interpreter, got {model.config.method!r}")
     teacher = agent.teacher("normal")
     out.mkdir(parents=True, exist_ok=True)
     distances = mask_distances(model, teacher, questions)
     np.savez_compressed(out / "masks.npz", allow_pickle=False, **distances)
     np.savez_compressed(out / "contexts.npz", allow_pickle=False, **word_contexts(model, teacher, positions))
     examples = {"attention": attention_examples(model, teacher), "steps": step_examples(model, teacher)}
-    atomic_write(out / "inside.json", (json.dumps(examples) + "\n").encode())
+    atomic_write(out / "examples.json", (json.dumps(examples) + "\n").encode())
     return topic_distances(distances["distance"], distances["topic"])
 
 
 @torch.no_grad()
-def mask_distances(model: Agent, teacher: Teacher, questions: int) -> dict[str, NDArray[Any]]:
+def mask_distances(model: InterpreterModel, teacher: Teacher, questions: int) -> dict[str, NDArray[Any]]:
     """Mean distance between the masks x_feat of questions with one answer and with another: [groups, groups]"""
-    asked = _sentences(teacher, questions, "question")
-    known = asked.answer != teacher.lexicon.number["nothing"]
+    asked = _collect(teacher, questions, "question")
+    known = asked.answer != teacher.lexicon.token["nothing"]
     tokens, answers = asked.tokens[known], asked.answer[known]
     words = [word for words in (TOPIC_WORDS[0], TOPIC_WORDS[1], DIRECTIONS) for word in words]
-    groups = [np.flatnonzero(answers == teacher.lexicon.number[word]) for word in words]
+    groups = [np.flatnonzero(answers == teacher.lexicon.token[word]) for word in words]
     missing = [word for word, group in zip(words, groups, strict=True) if len(group) < 2]
     if missing:
-        raise InputError(f"{questions} questions: too few to have the answers {', '.join(missing)} twice")
+        raise InputError(
+            f"questions must be enough to have each answer twice, got {questions}, too few for {', '.join(missing)}"
+        )
     masks = model.read(torch.from_numpy(tokens).long()).x_feat
     distance = np.zeros((len(words), len(words)), np.float32)
     for i, group in enumerate(groups):
         to_all = torch.cdist(masks[group], masks).numpy()
         for j, other in enumerate(groups):
             pairs = to_all[:, other]
-            distance[i, j] = pairs.sum() / (pairs.size - (len(group) if i == j else 0))  # none with itself
+            distance[i, j] = pairs.sum() / (
+                pairs.size - (len(group) if i == j else 0)
+            )  # without pairs of a mask with itself
     return {"word": np.array(words), "topic": np.array([topic(w) for w in words], np.uint8), "distance": distance}
 
 
 def topic_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> dict[str, float]:
-    """Mean distance of groups within a topic, and across topics."""
+    """Mean distance of groups within topics, and across topics."""
     same = topics[:, None] == topics[None]
     return {"within": float(distance[same].mean()), "across": float(distance[~same].mean())}
 
 
 @torch.no_grad()
-def word_contexts(model: Agent, teacher: Teacher, positions: int) -> dict[str, NDArray[Any]]:
-    """Contexts w-bar of words, half of them from questions and half from commands, by PCA and t-SNE in the plane."""
+def word_contexts(model: InterpreterModel, teacher: Teacher, positions: int) -> dict[str, NDArray[Any]]:
+    """Context vectors w-bar of words, half from questions and half from commands, projected by PCA and t-SNE."""
     vectors, words = [], []
     for part in ("question", "command"):
-        tokens = torch.from_numpy(_sentences(teacher, positions // 2, part).tokens).long()
-        heard: list[torch.Tensor] = []
-        hook = model.interpreter.context.register_forward_hook(lambda _, __, output, heard=heard: heard.append(output))
-        try:
-            model.interpreter(model.words, tokens)
-        finally:
-            hook.remove()
-        contexts = torch.tanh(heard[0])
+        tokens = torch.from_numpy(_collect(teacher, positions // 2, part).tokens).long()
+        contexts = model.interpreter.contexts(model.words, tokens)
         tokens = tokens[:, : contexts.shape[1]]
-        real = tokens != model.config.pad
+        real = tokens != model.spec.pad
         vectors.append(contexts[real][: positions // 2].numpy())
         words.append(tokens[real][: positions // 2].numpy())
     reduced = PCA(50, random_state=0).fit_transform(np.concatenate(vectors))
@@ -113,49 +111,49 @@ def word_contexts(model: Agent, teacher: Teacher, positions: int) -> dict[str, N
     return {"plane": plane.astype(np.float32), "word": number, "topic": topics[number]}
 
 
-def attention_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
-    """A question of each type, and how much of the attention of all steps each word gets."""
+def attention_examples(model: InterpreterModel, teacher: Teacher) -> list[dict[str, Any]]:
+    """A question of each type, and the attention on each word, summed over steps."""
     examples = []
     for k, type_ in enumerate(QUESTIONS):
-        episode = only(teacher, type_).begin(SEED, [k])
-        inside, words = explain_sentence(model, teacher, episode, 0, episode.question)
-        examples.append({"words": words, "attention": _rounded(inside["word_attention"].sum(0))})
+        episode = of_one_type(teacher, type_).begin(seeds.REPRESENTATIONS, [k])
+        values, words = explain_sentence(model, teacher, episode, 0, episode.question)
+        examples.append({"words": words, "attention": _rounded(values["word_attention"].sum(0))})
     return examples
 
 
-def step_examples(model: Agent, teacher: Teacher) -> list[dict[str, Any]]:
-    """Six sentences on their pictures: words, maps and gates of each step, and what follows from them."""
+def step_examples(model: InterpreterModel, teacher: Teacher) -> list[dict[str, Any]]:
+    """Six sentences on their maps: words, attention and gate of each step, terrain, and value map or answer."""
     examples = []
     for k, (type_, part) in enumerate(STEP_BY_STEP):
-        episode = only(teacher, type_).begin(SEED, [k])
-        inside, words = explain_sentence(model, teacher, episode, 0, getattr(episode, part))
-        position = episode.state.size, int(episode.state.agent[0])
+        episode = of_one_type(teacher, type_).begin(seeds.REPRESENTATIONS, [k])
+        values, words = explain_sentence(model, teacher, episode, 0, getattr(episode, part))
+        on = episode.state.size, int(episode.state.agent[0])
         example = {
             "type": type_,
             "words": words,
             "cells": map_cells(episode.state)[0].tolist(),
-            "attention": _rounded(inside["word_attention"]),
-            "gates": _rounded(inside["gates"]),
-            "steps": [_rounded(on_map(step, *position)) for step in inside["x_loc_steps"]],
-            "terrain": _rounded(on_map(inside["x_terr"], *position)),
+            "attention": _rounded(values["word_attention"]),
+            "gates": _rounded(values["gates"]),
+            "steps": [_rounded(on_map(step, *on)) for step in values["x_loc_steps"]],
+            "terrain": _rounded(on_map(values["x_terr"], *on)),
         }
         if part == "question":
-            example["answer"] = teacher.lexicon.words[int(inside["answer_scores"].argmax())]
-        elif "value_map" in inside:
-            example["value"] = _rounded(on_map(inside["value_map"], *position))
+            example["answer"] = teacher.lexicon.words[int(values["answer_scores"].argmax())]
+        elif "value_map" in values:
+            example["value"] = _rounded(on_map(values["value_map"], *on))
         examples.append(example)
     return examples
 
 
-def _sentences(teacher: Teacher, count: int, part: str) -> SentenceBatch:
-    """So many commands or questions of episodes as they come."""
+def _collect(teacher: Teacher, count: int, part: str) -> SentenceBatch:
+    """`count` commands or questions from the first steps of episodes."""
     parts, found, start = [], 0, 0
     while found < count:
-        episode = teacher.begin(SEED, np.arange(start, start + BATCH))
+        episode = teacher.begin(seeds.REPRESENTATIONS, np.arange(start, start + BATCH))
         sentences: SentenceBatch = getattr(episode, part)
-        said = sentences.type >= 0
-        parts.append(SentenceBatch(*(array[said] for array in sentences)))
-        found, start = found + int(said.sum()), start + BATCH
+        present = sentences.type >= 0
+        parts.append(SentenceBatch(*(array[present] for array in sentences)))
+        found, start = found + int(present.sum()), start + BATCH
     return SentenceBatch(*(np.concatenate(arrays)[:count] for arrays in zip(*parts, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""Where results are kept, and runs while they are made: a folder, or any path that fsspec knows, such as s3://."""
+"""Storage of results and unfinished runs: a folder, or any path that fsspec supports, such as s3://."""
 
 import json
 import tempfile
@@ -12,18 +12,18 @@ from fsspec.implementations.local import LocalFileSystem
 
 from groundling.errors import InputError
 
-TO_GO_ON = ("state.safetensors", "metrics.jsonl", "config.json")
-"""What a run leaves behind to be gone on with elsewhere; the config last, because it says that there is a run."""
+RUN_FILES = ("state.safetensors", "metrics.jsonl", "config.json")
+"""The files from which a run can be resumed elsewhere; the config comes last, because it marks a complete copy."""
 
 
 class Store:
-    """Files under a path; each is whole or not there."""
+    """Files under a path; each is written atomically."""
 
     def __init__(self, path: str) -> None:
         try:
             self.files, self.root = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            raise InputError(f"path {path!r}: {error}") from error
+            raise InputError(f"path {path!r} must be a folder or an fsspec path ({error})") from error
         self.root = self.root.rstrip("/")
 
     @property
@@ -44,7 +44,7 @@ class Store:
         self.files.mv(f"{path}.part", path)
 
     def results(self) -> dict[str, dict[str, Any]]:
-        """All results by the names of their runs."""
+        """All results by run name."""
         found: dict[str, dict[str, Any]] = {}
         for path in sorted(self.files.glob(f"{self.root}/*.json")):
             try:
@@ -53,25 +53,27 @@ class Store:
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{path}: not a result of the study ({error!r})") from error
             if name in found:
-                raise InputError(f"{path}: there is another result of {name}, of a run with other numbers; keep one")
+                raise InputError(
+                    f"{path}: there is another result of run {name} with another config; remove one of them"
+                )
             found[name] = result
         return found
 
     @contextmanager
     def folder_of(self, name: str) -> Iterator[Path]:
-        """A folder on this machine to make a run in; if the store is elsewhere, the run goes on from what it keeps."""
+        """A local folder to execute a run in; for a remote store, with the files to resume it from."""
         if self.local:
             yield Path(self.root) / name
             return
         with tempfile.TemporaryDirectory() as folder:
-            for file in TO_GO_ON:
+            for file in RUN_FILES:
                 data = self.read(f"{name}/{file}")
                 if data is not None:
                     (Path(folder) / file).write_bytes(data)
             yield Path(folder)
 
-    def keep(self, name: str, folder: Path) -> None:
-        """Copy here what a run needs to go on: its state is whole at any time, and its metrics may be ahead of it."""
-        for file in TO_GO_ON:
+    def back_up(self, name: str, folder: Path) -> None:
+        """Copy the files of a run to a remote store; its state is always complete, its metrics may be ahead of it."""
+        for file in RUN_FILES:
             if not self.local and (folder / file).exists():
                 self.write(f"{name}/{file}", (folder / file).read_bytes())

@@ -12,41 +12,41 @@ PUBLISHED = {
     ("ours", "zs2", 50.0): (85.2, 97.7),
     ("ours", "zs2", 90.0): (60.0, 83.0),
 }
-"""The paper's own percentages of commands done and of questions right, where it gives numbers."""
+"""The paper's success rates and QA accuracies in percent, where it gives numbers."""
 
 
 def ordered(results: Iterable[Result]) -> list[Result]:
-    """As the paper has them: by split, then by what is held out, then by method and seed."""
+    """Results in the paper's order: by split, then holdout percentage, then method and seed."""
 
-    def position(result: Result) -> tuple[int, float, int, int]:
+    def rank(result: Result) -> tuple[int, float, int, int]:
         split, method = SPLITS.index(result["split"]), METHODS.index(result["method"])
-        return split, held(result), method, result["seed"]
+        return split, holdout(result), method, result["seed"]
 
-    return sorted((result for result in results if result["split"] in SPLITS), key=position)
+    return sorted((result for result in results if result["split"] in SPLITS), key=rank)
 
 
-def held(result: Result) -> float:
-    """X: the percentage held out."""
+def holdout(result: Result) -> float:
+    """X, the percentage held out; 0 for normal sentences."""
     return 0.0 if result["split"] == "normal" else float(result["holdout"])
 
 
 HEADER = ("run", "NAV %", "QA %", "attention", "paper", "minutes", "leaks")
-"""Attention on the true cells, and the paper's percentages: in NAV/in QA."""
+"""`attention`: fraction on the true cells, for NAV/QA; `paper`: its percentages, for NAV/QA."""
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """One row a run: means of whole episodes with the greedy policy, with 95 % intervals."""
+    """One row per run: means over whole episodes with the greedy policy, with 95 % intervals."""
     return [_row(result) for result in ordered(results)]
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    whole, leaks = result["greedy"]["as_triggered"], result["leaks"]
-    published = PUBLISHED.get((result["method"], result["split"], held(result)))
+    whole, leaks = result["greedy"]["natural"], result["leaks"]
+    published = PUBLISHED.get((result["method"], result["split"], holdout(result)))
     return (
         result["name"],
-        _percent(whole.get("success"), 1),
-        _percent(whole.get("accuracy"), 2),  # so near 100 that one digit would hide what is left
-        f"{_share(whole.get('command_attention'))}/{_share(whole.get('question_attention'))}",
+        _percent(whole.get("success_rate"), 1),
+        _percent(whole.get("qa_accuracy"), 2),  # close to 100, where one digit would hide differences
+        f"{_fraction(whole.get('command_attention'))}/{_fraction(whole.get('question_attention'))}",
         "-" if published is None else "{:g}/{:g}".format(*published),
         f"{result['minutes']:.1f}",
         str(leaks["leaked"] + leaks["unknown"]),
@@ -54,16 +54,16 @@ def _row(result: Result) -> tuple[str, ...]:
 
 
 BY_TYPE = (
-    ("commands", "success", "commands done, %"),
-    ("questions", "accuracy", "questions right, %"),
-    ("commands", "command_attention", "attention on the cell that a command refers to, %"),
-    ("questions", "question_attention", "attention on the cells that a question refers to, %"),
+    ("commands", "success_rate", "success rate, %"),
+    ("questions", "qa_accuracy", "QA accuracy, %"),
+    ("commands", "command_attention", "attention on the target of the command, %"),
+    ("questions", "question_attention", "attention on the cells that the question refers to, %"),
 )
-"""The tables by sentence type: the part of the test, the measure, its title."""
+"""The tables by sentence type: part of the evaluation, measure, title."""
 
 
 def by_type(results: Iterable[Result], part: str, name: str) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The sentence types of a `part`, commands or questions, and for each run a percentage in each of them."""
+    """The sentence types of a `part`, commands or questions, and the percentages of each run."""
     chosen = ordered(results)
     parts = [result["greedy"]["commands"] if part == "commands" else result["questions"] for result in chosen]
     types = list(dict.fromkeys(type_ for found in parts for type_ in found))
@@ -83,11 +83,11 @@ WORDS = {
     "direction, object": ("nav_nr_obj", "rec_loc_obj2obj", "rec_loc_obj2col"),
     "between two objects": ("nav_bw_obj", "rec_bw_obj2obj", "rec_bw_obj2loc", "rec_bw_obj2col"),
 }
-"""The sentence types by the content words that they have."""
+"""The sentence types by their content words."""
 
 
 def attention_by_words(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """For each run with attention, and for each kind of words: its mean share on the true cells over sentence types."""
+    """For each run with attention: the mean attention on the true cells, by content words of the sentence."""
     lines = []
     for result in ordered(results):
         found = {
@@ -106,7 +106,7 @@ def attention_by_words(results: Iterable[Result]) -> list[tuple[str, ...]]:
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table for a page."""
+    """A table in Markdown."""
     body = [header, ["---"] * len(header), *lines]
     return "\n".join("| " + " | ".join(line) + " |" for line in body) + "\n"
 
@@ -118,5 +118,5 @@ def _percent(estimate: dict[str, float] | None, digits: int) -> str:
     return f"{mean} ({low}-{high})"
 
 
-def _share(estimate: dict[str, float] | None) -> str:
+def _fraction(estimate: dict[str, float] | None) -> str:
     return "-" if estimate is None else f"{estimate['mean']:.2f}"
