@@ -32,8 +32,7 @@ def intermediate_values(
     inference: BatchedInference, agent: TrainedAgent, scene: Scene, words: tuple[str, ...]
 ) -> Intermediates:
     """The named arrays of `Model.explain` for a sentence of known words."""
-    tokens = {word: k for k, word in enumerate(agent.words)}
-    return inference.explain(agent.model, render_view(scene), [tokens[word] for word in words])
+    return inference.explain(agent.model, render_view(scene), [agent.lexicon.token[word] for word in words])
 
 
 def explanation(agent: TrainedAgent, scene: Scene, intermediates: Intermediates) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def detection_map(agent: TrainedAgent, scene: Scene, word: str) -> list[float]:
     model = _attention_model(agent)
     with torch.no_grad():
         maps = model.word_detections(_views(scene, 1))[0].numpy()
-    return _to_map(scene, maps[agent.words.index(word)])
+    return _to_map(scene, maps[agent.lexicon.token[word]])
 
 
 def describe_cell(agent: TrainedAgent, scene: Scene, position: int, words: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -85,15 +84,15 @@ def describe_cell(agent: TrainedAgent, scene: Scene, position: int, words: tuple
 
     The peaks of detection maps are less informative: the map of an absent object has a peak too.
     """
-    model, tokens = _attention_model(agent), {word: k for k, word in enumerate(agent.words)}
+    model, token = _attention_model(agent), agent.lexicon.token
     if not model.has_answer_head:
         raise InputError(f"model must have an answer head, got method {model.config.method!r}")
-    questions = [[tokens[word] for word in question.split()] for question in NAME_AND_COLOR]
+    questions = [[token[word] for word in question.split()] for question in NAME_AND_COLOR]
     view_positions = np.arange(model.spec.positions, dtype=np.float32)
     view_position = int(on_map(view_positions, scene.scenario.size, scene.scenario.agent).flat[position])
     with torch.no_grad():
         scores = model.answer_at(_views(scene, len(questions)), view_position, model.tokens(questions))
-    name, color = scores[:, [tokens[word] for word in words]].softmax(1)
+    name, color = scores[:, [token[word] for word in words]].softmax(1)
     probabilities = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # an empty cell has no color
     best = probabilities.topk(min(TOP_WORDS, len(words))).indices.tolist()
     return [{"word": words[k], "probability": round(float(probabilities[k]), 4)} for k in best]
