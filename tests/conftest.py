@@ -1,8 +1,8 @@
-"""What several tests need: the shipped catalog, the grammar, and splits by name."""
+"""Fixtures of several tests: the built-in catalog, the grammar, and splits by name."""
 
 import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is loaded: tests run side by side, a core each
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is imported: tests run in parallel, one core each
 
 import pytest
 

@@ -1,19 +1,40 @@
-"""Data flows one way: a package imports only what stands before it."""
+"""Imports go one way: a package imports only packages that precede it in `ORDER`."""
 
 import ast
 from pathlib import Path
 
+import pytest
+
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
-ORDER = ["errors", "files", "kernel", "world", "teacher", "env", "agent", "learn", "study", "page", "cli", "__main__"]
+ORDER = [
+    "errors",
+    "atomic_write",
+    "jit",
+    "seeds",
+    "extras",
+    "world",
+    "teacher",
+    "env",
+    "agent",
+    "rollout",
+    "evaluation",
+    "learn",
+    "study",
+    "page",
+    "cli",
+    "__main__",
+]
 
 
-def imports(path: Path) -> set[str]:
-    """The parts of this package that a file imports."""
+def imports(source: str, only_at_import: bool = False) -> set[str]:
+    """The parts of this package that a file imports; optionally only those imported when the file itself is."""
+    tree = ast.parse(source)
     names = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in tree.body if only_at_import else ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
             modules = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
@@ -23,18 +44,44 @@ def imports(path: Path) -> set[str]:
     return names
 
 
+def part_of(path: Path) -> str:
+    """The package or module of `ORDER` that a file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def later_imports(part: str, source: str) -> set[str]:
+    """The imports of a file of `part` that violate the order."""
+    return {name for name in imports(source) if ORDER.index(name) > ORDER.index(part)}
+
+
 def test_imports_go_one_way() -> None:
     files = [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
-    assert len(files) > 15
+    assert {part_of(path) for path in files} == set(ORDER)
     for path in files:
-        part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        later = {name for name in imports(path) if ORDER.index(name) > ORDER.index(part)}
-        assert not later, f"{path.relative_to(SOURCE)} imports {later}, which stand after {part}"
+        later = later_imports(part_of(path), path.read_text("utf-8"))
+        assert not later, f"{path.relative_to(SOURCE)} imports {later}, which come after {part_of(path)}"
 
 
-def test_the_agent_knows_neither_world_nor_teacher() -> None:
-    """Or ground truth could leak into it."""
-    files = list((SOURCE / "agent").glob("*.py"))
+@pytest.mark.parametrize(
+    ("part", "source", "violations"),
+    [
+        ("teacher", "from groundling.evaluation.estimates import Estimate", {"evaluation"}),
+        ("rollout", "def f():\n    from groundling import learn, seeds", {"learn"}),
+        ("world", "import groundling.errors", set()),
+    ],
+)
+def test_the_check_detects_violations(part: str, source: str, violations: set[str]) -> None:
+    assert later_imports(part, source) == violations
+
+
+def test_agent_imports_neither_world_nor_teacher() -> None:
+    """Otherwise ground truth could leak into a model."""
+    files = list((SOURCE / "agent").rglob("*.py"))
     assert len(files) > 8
     for path in files:
-        assert imports(path) <= {"agent", "errors", "files"}, path.name
+        assert imports(path.read_text("utf-8")) <= {"agent", "errors", "atomic_write"}, path.name
+
+
+def test_package_itself_imports_only_extras() -> None:
+    """`import groundling` must be fast, and work without the optional dependencies."""
+    assert imports((SOURCE / "__init__.py").read_text("utf-8"), only_at_import=True) == {"extras"}

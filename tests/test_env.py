@@ -1,7 +1,8 @@
-"""The Gymnasium contract: single and vector envs agree, autoreset, snapshots, options, and training with SB3."""
+"""The Gymnasium API: single and vector envs agree; infos, auto-reset, snapshots, options, and training with SB3."""
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import groundling  # noqa: F401 - registers the envs
 from groundling.errors import InputError
+from groundling.teacher.lexicon import Lexicon
 from groundling.world.shortest_path import best_actions
 from tests.world.test_catalog import write_icons
 
@@ -43,7 +45,7 @@ def test_check_env(id_: str, options: dict[str, Any]) -> None:
 def test_spaces() -> None:
     nav, nav_qa = (gym.make(id_) for id_ in IDS)
     assert nav.action_space == gym.spaces.Discrete(4)
-    assert nav_qa.action_space == gym.spaces.MultiDiscrete([4, 185])
+    assert nav_qa.action_space == gym.spaces.MultiDiscrete([4, 186])  # 185 words and padding
     assert isinstance(nav.observation_space, gym.spaces.Dict)
     assert isinstance(nav_qa.observation_space, gym.spaces.Dict)
     assert nav.observation_space["image"].shape == (156, 156, 3)
@@ -53,8 +55,8 @@ def test_spaces() -> None:
 
 @pytest.mark.parametrize("id_", IDS)
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_vector_and_single_agree_step_for_step(id_: str, mode: AutoresetMode) -> None:
-    """Our vector env does just what Gymnasium's own loop over our single envs does, infos and all."""
+def test_vector_and_single_env_agree_at_every_step(id_: str, mode: AutoresetMode) -> None:
+    """The vector env returns the same as Gymnasium's loop over single envs, including infos."""
     options: dict[str, Any] = {"observation": "cells", "max_steps": 9, "walls": (0, 3), "answer_reward": 0.5}
     ours = gym.make_vec(id_, num_envs=5, autoreset_mode=mode, **options)
     loop = gym.make_vec(id_, num_envs=5, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options)
@@ -82,12 +84,12 @@ def test_disabled_autoreset() -> None:
     with pytest.raises(gym.error.ResetNeeded):
         env.step(np.zeros(3, np.int64))
     _, info = env.reset(options={"reset_mask": over})
-    assert info["episode"].tolist() == over.astype(int).tolist()
+    assert info["episode_index"].tolist() == over.astype(int).tolist()
     env.step(np.zeros(3, np.int64))
 
 
 def test_true_answers() -> None:
-    """The true answer to the question in an observation is in its info, and pays what it is said to pay."""
+    """`info` holds the true answer to the question of the observation, which earns `answer_reward`."""
     env = gym.make("groundling/NavQA-v0", answer_reward=0.25, observation="cells")
     rewards: dict[str, Any] = {}
     for given in ("right", "wrong"):
@@ -97,24 +99,126 @@ def test_true_answers() -> None:
         _, rewards[given], _, _, after = env.step(np.array([0, token]))
         assert after["correct"] == (given == "right")
     assert rewards["right"] == pytest.approx(rewards["wrong"] + 0.25)
-    silent = gym.make("groundling/NavQA-v0", observation="cells", objects=(1, 1))
-    for episode in range(200):
-        _, info = silent.reset(seed=0, options={"episode": episode})
+
+
+def test_step_without_a_question() -> None:
+    """The question is all padding, and so is the true answer; no answer is judged."""
+    env = gym.make("groundling/NavQA-v0", observation="cells", answer_reward=0.25)
+    pad = env.unwrapped.lexicon.pad  # type: ignore[attr-defined]
+    for episode in range(500):
+        observation, info = env.reset(seed=0, options={"episode": episode})
         if not info["question"]:
-            assert (info["answer"], info["answer_token"]) == ("", -1)
-            assert "correct" not in silent.step(np.array([0, 0]))[4]
-            return
-    pytest.fail("every episode began with a question")
+            break
+    else:
+        pytest.fail("every episode started with a question")
+    assert (observation["question"] == pad).all()
+    assert (info["answer"], info["answer_token"]) == ("", pad)
+    rewards = []
+    for token in (info["answer_token"], 0):
+        env.reset(seed=0, options={"episode": episode})
+        _, reward, _, _, after = env.step(np.array([0, token]))
+        assert "correct" not in after
+        rewards.append(reward)
+    assert rewards[0] == rewards[1]
 
 
-def test_reset_continues_and_session_can_be_chosen() -> None:
+def test_the_true_answer_token_is_a_legal_answer_at_every_step() -> None:
+    """`correct` follows exactly the steps with a question, which are about 97 % of the first steps."""
+    env = gym.make("groundling/NavQA-v0", observation="cells", max_steps=6)
+    moves = np.random.default_rng(0)
+    asked = []
+    for episode in range(500):
+        observation, info = env.reset(seed=1, options={"episode": episode})
+        asked.append(bool(info["question"]))
+        over = False
+        while not over:
+            action = np.array([moves.integers(4), info["answer_token"]])
+            assert action in env.action_space
+            has_question = bool((observation["question"] != env.unwrapped.lexicon.pad).any())  # type: ignore[attr-defined]
+            assert has_question == bool(info["question"])
+            observation, _, terminated, truncated, info = env.step(action)
+            assert info.get("correct") == (True if has_question else None)
+            over = terminated or truncated
+    assert 0.93 < np.mean(asked) < 0.99
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_is_success_is_in_the_last_info_of_an_episode(id_: str) -> None:
+    env = gym.make(id_, observation="cells", size=3, walls=(0, 0), objects=(1, 3), max_steps=4)
+    env.action_space.seed(0)
+    ends = set()
+    for episode in range(100):
+        _, info = env.reset(seed=0, options={"episode": episode})
+        assert "is_success" not in info
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(env.action_space.sample())
+            over = terminated or truncated
+            assert info.get("is_success") == (terminated if over else None)
+        ends.add(info["is_success"])
+    assert ends == {True, False}
+
+
+@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_is_success_of_vector_envs(id_: str, mode: AutoresetMode) -> None:
+    """It is masked by the envs whose episode ends; with SAME_STEP it is in `final_info`."""
+    options: dict[str, Any] = {"observation": "cells", "size": 3, "walls": (0, 0), "objects": (1, 3), "max_steps": 4}
+    env = gym.make_vec(id_, num_envs=16, autoreset_mode=mode, **options)
+    _, info = env.reset(seed=0)
+    assert "is_success" not in info
+    env.action_space.seed(0)
+    ends = []
+    for _ in range(40):
+        _, _, terminated, truncated, info = env.step(env.action_space.sample())
+        ended = terminated | truncated
+        if mode == AutoresetMode.SAME_STEP:
+            assert "is_success" not in info
+            assert ("final_info" in info) == ended.any()
+            info = info.get("final_info", {})
+        assert ("is_success" in info) == ended.any()
+        if ended.any():
+            assert info["_is_success"].tolist() == ended.tolist()
+            assert info["is_success"].dtype == np.bool_
+            assert info["is_success"].tolist() == terminated.tolist()
+            ends += terminated[ended].tolist()
+        if mode == AutoresetMode.DISABLED and ended.any():
+            _, info = env.reset(options={"reset_mask": ended})
+            assert "is_success" not in info
+    assert len(ends) > 100
+    assert 0.1 < np.mean(ends) < 0.9
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_lexicon_maps_tokens_to_words_and_back(id_: str) -> None:
+    single, vector = gym.make(id_, observation="cells"), gym.make_vec(id_, num_envs=3, observation="cells")
+    sentences: list[tuple[Lexicon, Any, str]] = []
+    lexicon: Lexicon = single.unwrapped.lexicon  # type: ignore[attr-defined]
+    observation, info = single.reset(seed=3)
+    names = [name for name in ("command", "question") if name in observation]
+    sentences += [(lexicon, observation[name], info[name]) for name in names]
+    vector_lexicon: Lexicon = vector.unwrapped.lexicon  # type: ignore[attr-defined]
+    observations, infos = vector.reset(seed=3)
+    sentences += [(vector_lexicon, observations[name][i], infos[name][i]) for name in names for i in range(3)]
+    assert lexicon.words == vector_lexicon.words
+    assert (len(lexicon.words), lexicon.pad) == (185, 185)
+    assert [lexicon.token[word] for word in lexicon.words] == list(range(185))
+    for lexicon, tokens, text in sentences:
+        words = [lexicon.words[token] for token in tokens if token != lexicon.pad]
+        assert words == text.lower().replace(".", " .").replace("?", " ?").split()
+        assert lexicon.decode(tokens) == text
+        assert lexicon.encode(text) == [token for token in tokens if token != lexicon.pad]
+    assert sum(bool(text) for _, _, text in sentences) >= 4
+
+
+def test_reset_continues_and_episode_can_be_selected() -> None:
     env = gym.make("groundling/Nav-v0", observation="cells")
     first, _ = env.reset(seed=5)
     second, info = env.reset()
-    assert info["episode"] == 1
+    assert info["episode_index"] == 1
     assert_same(env.reset(seed=5)[0], first)
     assert_same(env.reset(options={"episode": 1})[0], second)
-    assert env.reset()[1]["episode"] == 2
+    assert env.reset()[1]["episode_index"] == 2
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -128,34 +232,34 @@ def test_state_is_saved_restored_copied_and_pickled(id_: str, tmp_path: Path) ->
     fresh = gym.make_vec(id_, num_envs=4, max_steps=6, observation="cells")
     with np.load(tmp_path / "state.npz", allow_pickle=False) as arrays:
         fresh.load_state(arrays)  # type: ignore[attr-defined]
-    twins = [fresh, copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+    copies = [fresh, copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     for _ in range(20):
         action = env.action_space.sample()
         expected = env.step(action)
-        for twin in twins:
-            for a, b in zip(expected, twin.step(action), strict=True):
+        for other in copies:
+            for a, b in zip(expected, other.step(action), strict=True):
                 assert_same(a, b)
-    with pytest.raises(InputError, match="snapshot of 4 maps"):
+    with pytest.raises(InputError, match="snapshot must have 3 maps of size 7, got 4 maps of size 7"):
         gym.make_vec(id_, num_envs=3).load_state(env.save_state())  # type: ignore[attr-defined]
 
 
-def test_drawing_and_looking_change_nothing() -> None:
-    seen = gym.make_vec("groundling/NavQA-v0", num_envs=3, render_mode="rgb_array")
-    blind = gym.make_vec("groundling/NavQA-v0", num_envs=3, observation="cells")
-    seen.reset(seed=2)
-    blind.reset(seed=2)
-    seen.action_space.seed(2)
+def test_rendering_does_not_change_the_episode() -> None:
+    rendered = gym.make_vec("groundling/NavQA-v0", num_envs=3, render_mode="rgb_array")
+    plain = gym.make_vec("groundling/NavQA-v0", num_envs=3, observation="cells")
+    rendered.reset(seed=2)
+    plain.reset(seed=2)
+    rendered.action_space.seed(2)
     for _ in range(40):
-        action = seen.action_space.sample()
-        frames: Any = seen.render()
+        action = rendered.action_space.sample()
+        frames: Any = rendered.render()
         assert frames[0].shape == (448, 448, 3)
-        a, b = seen.step(action), blind.step(action)
+        a, b = rendered.step(action), plain.step(action)
         assert_same(a[0]["question"], b[0]["question"])
         assert_same(a[4], b[4])
 
 
 def test_zero_shot_options(tmp_path: Path) -> None:
-    """In training no sentence says a held-out word; in testing each does."""
+    """No training sentence contains a held-out word, every test sentence does; answers contain them in both phases."""
     split = gym.make("groundling/NavQA-v0", split="zs2").unwrapped.batch.teacher.split  # type: ignore[attr-defined]
     held = {word for (word,) in split.held_out}
     split.save(tmp_path / "split.json")
@@ -174,43 +278,109 @@ def test_zero_shot_options(tmp_path: Path) -> None:
         assert answers & held
 
 
-def test_users_icons(tmp_path: Path) -> None:
+def test_user_icons(tmp_path: Path) -> None:
     write_icons(tmp_path)
     env = gym.make("groundling/NavQA-v0", icons=tmp_path, objects=(1, 3))
-    assert env.action_space == gym.spaces.MultiDiscrete([4, 186])  # the paper's words and `unicorn`
-    said = " ".join(env.reset(seed=0, options={"episode": k})[1]["command"].lower() for k in range(40))
-    assert "unicorn" in said
+    assert env.action_space == gym.spaces.MultiDiscrete([4, 187])  # the paper's words, `unicorn` and padding
+    commands = " ".join(env.reset(seed=0, options={"episode": k})[1]["command"].lower() for k in range(40))
+    assert "unicorn" in commands
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "message"),
     [
-        ({"spilt": "zs1"}, "unknown option 'spilt', did you mean 'split'"),
-        ({"split": "zs4"}, "unknown split 'zs4'"),
-        ({"split": "zs1", "holdout": 120}, "portion 120"),
-        ({"phase": "exam"}, "phase 'exam'"),
-        ({"observation": "sound"}, "observation 'sound'"),
-        ({"render_mode": "human"}, "render_mode 'human'"),
-        ({"icons": "/nowhere"}, "icon folder /nowhere"),
+        ({"spilt": "zs1"}, "unknown option 'spilt', did you mean 'split'.*; the options are size, objects"),
+        ({"session": 1}, "unknown option 'session'.*; the options are size, objects"),
+        ({"split": "zs4"}, "split must be one of normal, zs1, zs2, .* or a split file, got 'zs4'"),
+        ({"split": None}, "split must be one of normal, zs1, zs2, .* or a split file, got 'None'"),
+        ({"split": "zs1", "holdout": 120}, "holdout must be a percentage, at least 1 and below 100, got 120"),
+        ({"holdout": 0.5}, r"holdout must be a percentage, .*, got 0\.5; for one half use 50"),
+        ({"holdout": 150}, "holdout must be a percentage, .*, got 150"),
+        ({"holdout": "50"}, "holdout must be a percentage, .*, got '50'"),
+        ({"split_seed": 1.5}, r"split_seed must be an integer of at least 0, got 1\.5"),
+        ({"phase": "exam"}, "phase must be one of train, test, got 'exam'"),
+        ({"observation": "sound"}, "observation must be one of pixels, cells, got 'sound'"),
+        ({"render_mode": "human"}, "render_mode must be one of rgb_array, ansi, got 'human'"),
+        ({"icons": "/nowhere"}, r"icon folder /nowhere must contain properties\.txt"),
+        ({"icons": 3}, "icons must be the path of a folder or None, got 3"),
+        ({"objects": 3}, r"objects must be a pair \(minimum, maximum\), got 3; for exactly 3 write \(3, 3\)"),
+        ({"walls": (0, 2.5)}, r"walls must be .*, got 2\.5"),
+        ({"size": "7"}, "size must be an integer from 3 to 64, got '7'"),
+        ({"size": 9.0}, r"size must be an integer from 3 to 64, got 9\.0"),
+        ({"max_steps": True}, "max_steps must be an integer from 1 to 32767, got True"),
+        ({"types": "nav_obj"}, r"types must be a sequence of sentence types such as \(\"nav_obj\",\), got 'nav_obj'"),
+        ({"types": 3}, "types must be a sequence of sentence types .*, got 3"),
+        ({"types": {"nav_obj"}}, "types must be a sequence of sentence types .*, got {'nav_obj'}"),
+        ({"texts": 1}, "texts must be True or False, got 1"),
+        ({"answer_reward": "high"}, "answer_reward must be a number .*, got 'high'"),
+        ({"num_envs": 0}, "num_envs must be an integer of at least 1, got 0"),
+        ({"num_envs": 2.0}, r"num_envs must be an integer of at least 1, got 2\.0"),
     ],
 )
-def test_bad_options(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
-        gym.make_vec("groundling/Nav-v0", num_envs=1, **options)
+def test_invalid_options_are_rejected(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        gym.make_vec("groundling/Nav-v0", **{"num_envs": 1, **options})
+    if not {"num_envs", "render_mode"} & options.keys():  # Gymnasium handles `human` for single envs
+        with pytest.raises(InputError, match=message):
+            gym.make("groundling/NavQA-v0", **options)
 
 
-def test_bad_calls() -> None:
+def test_numpy_numbers_are_valid_options() -> None:
+    env = gym.make("groundling/Nav-v0", size=np.int64(5), walls=(0, np.int8(4)), split="zs2", holdout=np.float32(20))
+    assert env.unwrapped.batch.teacher.split.holdout == 20  # type: ignore[attr-defined]
+
+
+def test_reset_arguments_are_checked() -> None:
     env = gym.make("groundling/Nav-v0").unwrapped
     with pytest.raises(gym.error.ResetNeeded):
         env.step(0)
-    with pytest.raises(InputError, match="seed -1"):
+    with pytest.raises(InputError, match="seed must be an integer from 0 to 9223372036854775807, got -1"):
         env.reset(seed=-1)
+    with pytest.raises(InputError, match="reset options must be among episode, reset_mask, got 'session'"):
+        env.reset(options={"session": 3})
+    with pytest.raises(InputError, match=r"episode must be an integer from 0 to .*, got 1\.5"):
+        env.reset(options={"episode": 1.5})
+    vector = gym.make_vec("groundling/Nav-v0", num_envs=3)
+    for seed in (1.5, [1, 2], "123"):
+        with pytest.raises(InputError, match="seed must be one integer or a list of 3, got"):
+            vector.reset(seed=seed)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"reset_mask must be a boolean array of shape \(3,\), got"):
+        vector.reset(options={"reset_mask": np.array([1, 0, 1])})
+
+
+@pytest.mark.parametrize("action", [4, -1, 1.5, "left", None, True, [0]])
+def test_invalid_moves_are_rejected(action: Any) -> None:
+    env = gym.make("groundling/Nav-v0")
     env.reset(seed=0)
-    with pytest.raises(InputError, match="actions"):
-        env.step(4)
+    with pytest.raises(
+        InputError, match=r"actions? must be .*Discrete\(4\), got \[*\s*" + re.escape(repr(action).strip("[]"))
+    ):
+        env.step(action)
+    env.step(0)
 
 
-def test_the_oracle_solves_the_env() -> None:
+@pytest.mark.parametrize("action", [0, (0, 186), (4, 0), (0, -1), (0, 1.5), ("left", "apple"), (0, 1, 2)])
+def test_invalid_moves_with_answers_are_rejected(action: Any) -> None:
+    env = gym.make("groundling/NavQA-v0")
+    env.reset(seed=0)
+    with pytest.raises(InputError, match=r"actions? must be .*MultiDiscrete\(\[  4 186\]\), got "):
+        env.step(action)
+    env.step((0, 185))
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_long_actions_are_shortened_in_error_messages(id_: str) -> None:
+    env = gym.make_vec(id_, num_envs=64, observation="cells", texts=False)
+    env.reset(seed=0)
+    valid = env.action_space.sample()
+    for actions in (valid + 1000, valid.astype(float), valid.tolist() * 2, "x" * 10_000):
+        with pytest.raises(InputError) as error:
+            env.step(actions)  # type: ignore[arg-type]
+        assert re.match(r"actions must be integers of shape \(64,.*\), each action in .*, got ", str(error.value))
+        assert len(str(error.value)) < 400
+
+
+def test_best_actions_solve_the_env() -> None:
     env = gym.make("groundling/Nav-v0", observation="cells")
     for seed in range(20):
         _, info = env.reset(seed=seed)
@@ -224,9 +394,40 @@ def test_the_oracle_solves_the_env() -> None:
         assert total == pytest.approx(1 - 0.1 * steps)
 
 
+def test_env_is_registered_on_demand_in_a_new_process() -> None:
+    """`gymnasium.make("groundling:...")` imports the package by itself."""
+    program = """
+import sys, gymnasium
+assert "groundling" not in sys.modules
+env = gymnasium.make("groundling:groundling/Nav-v0")
+print(env.spec.id, env.reset(seed=0)[0]["image"].shape)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "groundling/Nav-v0 (156, 156, 3)\n"
+
+
 def test_importing_the_env_imports_no_torch() -> None:
     program = "import sys, groundling.env; print([m for m in ('torch', 'matplotlib', 'sklearn') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_episode_statistics_wrappers_work() -> None:
+    """They add the key `episode` to infos, which must not be taken."""
+    wrapped = gym.wrappers.RecordEpisodeStatistics(gym.make("groundling/NavQA-v0", max_steps=3, observation="cells"))
+    wrapped.reset(seed=0)
+    over, steps = False, 0
+    while not over:
+        _, _, terminated, truncated, info = wrapped.step(wrapped.action_space.sample())
+        over, steps = terminated or truncated, steps + 1
+    assert info["episode"]["l"] == steps
+    envs = gym.make_vec("groundling/NavQA-v0", num_envs=4, max_steps=3, observation="cells")
+    vector = gym.wrappers.vector.RecordEpisodeStatistics(envs)
+    vector.reset(seed=0)
+    ended = np.zeros(4, np.bool_)
+    while not ended.any():
+        _, _, terminations, truncations, info = vector.step(vector.action_space.sample())
+        ended = terminations | truncations
+    assert info["_episode"].tolist() == ended.tolist()
 
 
 @pytest.mark.slow
@@ -237,4 +438,6 @@ def test_stable_baselines3_trains() -> None:
     before = {name: value.clone() for name, value in model.policy.state_dict().items()}
     model.learn(4000)
     assert model.num_timesteps == 4000
+    assert model.ep_success_buffer is not None
+    assert len(model.ep_success_buffer) > 50
     assert any((value != before[name]).any() for name, value in model.policy.state_dict().items())

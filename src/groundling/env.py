@@ -5,7 +5,7 @@ seed s + i does.
 
 Every `info` holds, for each env:
 
-    episode         index of the episode under the env's seed
+    episode_index   index of the episode under the env's seed (`episode` is the key of Gymnasium's and SB3's statistics)
     shortest_path   number of steps of a shortest path from the start to the target
     command         the command as text (only with `texts`)
     question        NavQA: the question to answer with the next action, as text; empty if there is none (with `texts`)
@@ -87,6 +87,8 @@ class EnvOptions:
         check_float("answer_reward", self.answer_reward, float("-inf"))
         check_holdout(self.holdout)
         check_int("split_seed", self.split_seed, 0)
+        if not isinstance(self.icons, str | Path | None):
+            raise InputError(f"icons must be the path of a folder or None, got {self.icons!r}")
         if not isinstance(self.texts, bool):
             raise InputError(f"texts must be True or False, got {self.texts!r}")
 
@@ -177,8 +179,8 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         if which.shape != (self.num_envs,) or which.dtype != np.bool_:
             raise InputError(f"reset_mask must be a boolean array of shape ({self.num_envs},), got {which!r}")
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int | np.integer) else seed
-        if seeds is not None and len(seeds) != self.num_envs:
-            raise InputError(f"seed must be one integer or {self.num_envs} of them, got {len(seeds)}")
+        if seeds is not None and (not isinstance(seeds, list | tuple) or len(seeds) != self.num_envs):
+            raise InputError(f"seed must be one integer or a list of {self.num_envs}, got {seed!r}")
         new_seed, new_index = self._seed.copy(), self._index + 1
         for i, given in enumerate(seeds or ()):
             if given is not None:
@@ -275,7 +277,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     def _info(self, which: Bools | None = None) -> Info:
         """The info of all envs, or of some; see the module's documentation."""
         episode, lexicon = self.episode, self.lexicon
-        info: Info = {"episode": episode.index.copy(), "shortest_path": self._shortest_path.copy()}
+        info: Info = {"episode_index": episode.index.copy(), "shortest_path": self._shortest_path.copy()}
         if self.questions:
             answer = episode.question.answer.astype(np.int64)
             info["answer_token"] = np.where(answer < 0, lexicon.pad, answer)

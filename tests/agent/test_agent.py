@@ -1,4 +1,4 @@
-"""The agent against its plain twin, and the identities that its equations must satisfy."""
+"""The model against its reference implementation, and the identities that its equations must satisfy."""
 
 import math
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from groundling.agent import MODELS, AgentConfig, View, build
+from groundling.agent import MODELS, AgentConfig, EnvSpec, View, build
 from groundling.agent.baselines import ContextualAttention, StackedAttentionNet
 from groundling.agent.grounding import Program, center, ground, sharpen, transform
 from groundling.agent.language import Gate, RecurrentReader
-from groundling.agent.model import Agent
+from groundling.agent.model import InterpreterModel
 from groundling.agent.onnx_export import export_onnx
 from groundling.agent.perception import Cube
 from groundling.agent.reference import ReferenceModel
@@ -25,40 +25,40 @@ from groundling.world.catalog import CELL_PIXELS
 from groundling.world.rendering import draw, view_cells
 
 PAD = 185
-OURS = {"temperature": 5.0, "detect": "words", "sharpness": 2.0, "gate": 5.0}
+OURS = {"temperature": 5.0, "word_detection": "per_word", "sharpness": 2.0, "gate_bound": 5.0}
 
 
-def agent(**changes: object) -> Agent:
+def interpreter_model(**changes: object) -> InterpreterModel:
     torch.manual_seed(0)
     model = build(AgentConfig.of({"init": "he", **changes}))
-    assert isinstance(model, Agent)
-    torch.nn.init.normal_(model.perception.positions)  # it starts at zero, where much could hide
+    assert isinstance(model, InterpreterModel)
+    torch.nn.init.normal_(model.perception.positions)  # initially zero, which would hide mistakes
     return model
 
 
-def sentences(batch: int, seed: int = 0) -> Tensor:
-    """Random words, of lengths 1 to 13."""
+def random_sentences(batch: int, seed: int = 0) -> Tensor:
+    """Sentences of 1 to 13 random words."""
     rng = torch.Generator().manual_seed(seed)
     tokens = torch.randint(0, PAD, (batch, 13), generator=rng)
     lengths = torch.randint(1, 14, (batch, 1), generator=rng)
     return torch.where(torch.arange(13) < lengths, tokens, PAD)
 
 
-def noise(batch: int) -> Tensor:
+def noise_images(batch: int) -> Tensor:
     return torch.randint(0, 256, (batch, 156, 156, 3), generator=torch.Generator().manual_seed(1), dtype=torch.uint8)
 
 
-def real_sessions(batch: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Images, their cells, the table of cells, commands and questions."""
+def first_observations(batch: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Images, their cell ids, the picture of every cell id, commands and questions of the first steps of episodes."""
     teacher = Teacher()
     episode = teacher.begin(0, np.arange(batch))
     cells, pictures = view_cells(episode.state), teacher.catalog.pictures[CELL_PIXELS]
-    said = (torch.from_numpy(sentences.tokens).long() for sentences in (episode.command, episode.question))
+    commands, questions = (torch.from_numpy(part.tokens).long() for part in (episode.command, episode.question))
     images = torch.from_numpy(draw(cells, pictures))
-    return images, torch.from_numpy(cells), torch.from_numpy(pictures), *said  # type: ignore[return-value]
+    return images, torch.from_numpy(cells), torch.from_numpy(pictures), commands, questions
 
 
-def gradients(model: Agent, outputs: tuple[Tensor | None, ...]) -> dict[str, Tensor]:
+def gradients(model: InterpreterModel, outputs: tuple[Tensor | None, ...]) -> dict[str, Tensor]:
     model.zero_grad()
     weighted = [
         (out * torch.linspace(-1, 1, out.numel()).reshape(out.shape)).sum() for out in outputs if out is not None
@@ -68,52 +68,52 @@ def gradients(model: Agent, outputs: tuple[Tensor | None, ...]) -> dict[str, Ten
 
 
 def assert_close(a: Tensor, b: Tensor, name: str = "") -> None:
-    """To 1e-4, relative to the largest value."""
+    """Equal to 1e-4, relative to the largest value."""
     assert (a - b).abs().max() <= 1e-4 * b.abs().max(), name
 
 
 @pytest.fixture
-def double() -> Iterator[None]:
-    """Double precision, so that two ways to compute the same differ by nothing but a mistake."""
+def double_precision() -> Iterator[None]:
+    """Double precision, so that two implementations of the same function differ only if one is wrong."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.usefixtures("double")
+@pytest.mark.usefixtures("double_precision")
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
 @pytest.mark.parametrize("options", [{}, OURS], ids=["paper", "ours"])
 @pytest.mark.parametrize("pictures", ["noise", "episodes"])
-def test_equals_the_plain_twin(planner: str, options: dict[str, object], pictures: str) -> None:
+def test_model_equals_reference_implementation(planner: str, options: dict[str, object], pictures: str) -> None:
     """Features, attention, answers, action logits, values and all gradients."""
-    zero = 240.0 if pictures == "episodes" else 0.0
-    model = agent(planner=planner, pixel_zero=zero, pixel_unit=64.0, **options)
-    plain = ReferenceModel(model)
-    images = noise(6) if pictures == "noise" else real_sessions(6)[0]
-    commands, questions = sentences(6, 1), sentences(6, 2)
+    offset = 240.0 if pictures == "episodes" else 0.0
+    model = interpreter_model(planner=planner, pixel_offset=offset, pixel_scale=64.0, **options)
+    reference = ReferenceModel(model)
+    images = noise_images(6) if pictures == "noise" else first_observations(6)[0]
+    commands, questions = random_sentences(6, 1), random_sentences(6, 2)
     questions[2] = PAD
     view = View.of_images(images)
 
-    cube, h = model.perceive(view), plain.cube(images)
+    cube, h = model.perceive(view), reference.cube(images)
     assert_close(torch.cat([cube.features[cube.cells], cube.positions.expand(6, -1, -1)], 2), h, "features")
-    x_loc, x_feat = model.attend(cube, commands)
-    plain_x_loc, plain_x_feat = plain.attend(h, commands)
-    assert_close(x_loc, plain_x_loc, "x_loc")
-    assert_close(x_feat, plain_x_feat, "x_feat")
+    attention = model.attend(cube, commands)
+    reference_x_loc, reference_x_feat = reference.attend(h, commands)
+    assert_close(attention.x_loc, reference_x_loc, "x_loc")
+    assert_close(attention.x_feat, reference_x_feat, "x_feat")
 
-    ours, plainly = model(view, commands, questions), plain(images, commands, questions)
-    ours_gradients = gradients(model, ours)
-    plain_gradients = gradients(model, plainly)
-    for name, a, b in zip(ours._fields, ours, plainly, strict=True):
+    output, expected = model(view, commands, questions), reference(images, commands, questions)
+    model_gradients = gradients(model, output)
+    reference_gradients = gradients(model, expected)
+    for name, a, b in zip(output._fields, output, expected, strict=True):
         assert_close(a, b, name)
-    assert ours_gradients.keys() == plain_gradients.keys() == dict(model.named_parameters()).keys()
-    for name, gradient in ours_gradients.items():
-        assert_close(gradient, plain_gradients[name], name)
+    assert model_gradients.keys() == reference_gradients.keys() == dict(model.named_parameters()).keys()
+    for name, gradient in model_gradients.items():
+        assert_close(gradient, reference_gradients[name], name)
 
 
-def test_one_code_path_for_images_and_cells() -> None:
-    model = agent()
-    images, cells, table, commands, questions = real_sessions(32)
+def test_images_and_cell_ids_give_the_same_view_and_output() -> None:
+    model = interpreter_model()
+    images, cells, table, commands, questions = first_observations(32)
     from_images, from_cells = View.of_images(images), View.of_cells(cells, table)
     assert len(from_images.pictures) == len(from_cells.pictures) < 150
     assert torch.equal(from_images.pictures[from_images.cells], from_cells.pictures[from_cells.cells])
@@ -122,37 +122,37 @@ def test_one_code_path_for_images_and_cells() -> None:
         torch.testing.assert_close(a, b)
 
 
-def test_batched_forward_is_the_parts_one_by_one() -> None:
-    model = agent()
-    images, _, _, commands, questions = real_sessions(8)
+def test_forward_equals_perceive_then_navigate_and_answer() -> None:
+    model = interpreter_model()
+    images, _, _, commands, questions = first_observations(8)
     output = model(View.of_images(images), commands, questions)
     seen = model.perceive(View.of_images(images))
     logits, value = model.navigate(seen, commands)
     torch.testing.assert_close(output.action_logits, logits)
     torch.testing.assert_close(output.value, value)
     assert output.answer_scores is not None
-    torch.testing.assert_close(output.answer_scores, model.answer(seen, questions))
+    torch.testing.assert_close(output.answer_scores, model.answer(seen, questions).scores)
 
 
-def test_sharpening_by_hand() -> None:
+def test_sharpen_equals_hand_computed_values() -> None:
     sharp = sharpen(torch.tensor([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]), torch.tensor([2.0, 1.0]))
     torch.testing.assert_close(sharp, torch.tensor([[4 / 6, 1 / 6, 1 / 6], [0.5, 0.25, 0.25]]))
 
 
-def test_each_word_detects_for_itself() -> None:
-    """Attended to in equal parts, two words share the map, however much louder one of them is."""
-    quiet, loud = torch.eye(2)
-    table = torch.stack([10 * quiet, 40 * loud])  # two words ...
-    cube = Cube(torch.eye(3)[:, :2], torch.zeros(3, 2), torch.tensor([[0, 1, 2]]))  # ... for two of three cells
+def test_per_word_detection_splits_attention_evenly_between_two_equally_attended_words() -> None:
+    """However much larger the norm of one of the two words is; a mixture attends to that word alone."""
+    small, large = torch.eye(2)
+    table = torch.stack([10 * small, 40 * large])  # two words, each detects one of three cells
+    cube = Cube(torch.eye(3)[:, :2], torch.zeros(3, 2), torch.tensor([[0, 1, 2]]))
     table = torch.cat([table, torch.zeros(2, 2)], 1)
     half = torch.tensor([[[0.5, 0.5]]])
-    mixture = Program(half, torch.tensor([[0, 1]]), (half @ table), torch.zeros(1, 1), torch.ones(1, 4))
-    shared = ground(mixture, cube, table).detections[0, 0, :2]
+    program = Program(half, torch.tensor([[0, 1]]), (half @ table), torch.zeros(1, 1), torch.ones(1, 4))
+    shared = ground(program, cube, table).detections[0, 0, :2]
     torch.testing.assert_close(shared, torch.tensor([0.5, 0.5]), atol=1e-3, rtol=0)
-    assert ground(mixture, cube).detections[0, 0, 1] > 0.999
+    assert ground(program, cube).detections[0, 0, 1] > 0.999
 
 
-def test_a_bounded_gate_never_shuts() -> None:
+def test_bounded_gate_stays_in_its_range_and_has_a_gradient() -> None:
     """Whatever its weights, rho stays between sigma(b - g / 10) and sigma(b + g), and has a gradient."""
     gate = Gate(8, 5.0)
     assert gate.bias.item() == -4.0
@@ -167,23 +167,23 @@ def test_a_bounded_gate_never_shuts() -> None:
     assert states.grad.abs().sum(1).min() > 0
 
 
-def a_cube(batch: int = 2, side: int = 5) -> Cube:
+def random_cube(batch: int = 2, side: int = 5) -> Cube:
     return Cube(torch.randn(7, 8), torch.randn(side * side, 8), torch.randint(0, 7, (batch, side * side)))
 
 
-def a_program(batch: int = 2, gates: float = 0.5) -> Program:
+def random_program(batch: int = 2, gates: float = 0.5) -> Program:
     attention = torch.full((batch, 3, 4), 0.25)
     tokens = torch.randint(0, 9, (batch, 4))
     return Program(attention, tokens, torch.randn(batch, 3, 16), torch.full((batch, 3), gates), torch.ones(batch, 16))
 
 
-def test_gates_at_zero_leave_the_map_one_hot() -> None:
-    """y stays y^0, so each step's map is the detection of its own word alone."""
-    grounding = ground(a_program(gates=0.0), a_cube())
+def test_closed_gates_give_the_detection_of_each_word_alone() -> None:
+    """y stays y^0, the identity of the map transform."""
+    grounding = ground(random_program(gates=0.0), random_cube())
     torch.testing.assert_close(grounding.x_loc_steps, grounding.detections, atol=1e-6, rtol=1e-5)
 
 
-def test_the_centre_is_the_identity_of_the_transform() -> None:
+def test_center_is_the_identity_of_the_map_transform() -> None:
     maps = torch.rand(3, 49)
     y0 = center(3, maps)
     assert y0.sum() == 3
@@ -192,7 +192,7 @@ def test_the_centre_is_the_identity_of_the_transform() -> None:
     torch.testing.assert_close(transform(y0, maps), maps, atol=1e-6, rtol=1e-5)
 
 
-def test_northwest_of_moves_the_mass_one_cell_up_and_left() -> None:
+def test_northwest_map_shifts_attention_one_cell_up_and_left() -> None:
     there = torch.zeros(1, 7, 7)
     there[0, 4, 5] = 1  # an object
     northwest = torch.zeros(1, 7, 7)
@@ -201,13 +201,13 @@ def test_northwest_of_moves_the_mass_one_cell_up_and_left() -> None:
     expected = torch.zeros(7, 7)
     expected[3, 4] = 1
     torch.testing.assert_close(moved, expected, atol=1e-6, rtol=0)
-    # what is moved over the edge is gone, and does not come in on the other side
+    # Attention shifted over the edge is lost; it does not wrap around.
     corner = torch.zeros(1, 7, 7)
     corner[0, 0, 0] = 1
     assert transform(northwest.reshape(1, 49), corner.reshape(1, 49)).abs().max() < 1e-6
 
 
-def test_transform_is_the_convolution_sum() -> None:
+def test_map_transform_equals_the_convolution_sum() -> None:
     a, b = torch.rand(5, 5), torch.rand(5, 5)
     expected = torch.zeros(5, 5)
     for row in range(5):
@@ -220,44 +220,47 @@ def test_transform_is_the_convolution_sum() -> None:
     torch.testing.assert_close(transform(a.reshape(1, 25), b.reshape(1, 25)).reshape(5, 5), expected)
 
 
-def test_scores_are_linear_in_u() -> None:
-    cube = a_cube()
+def test_detection_scores_are_linear_in_the_word_embedding() -> None:
+    cube = random_cube()
     u, v = torch.randn(2, 3, 16), torch.randn(2, 3, 16)
     torch.testing.assert_close(cube.detect(2 * u - v), 2 * cube.detect(u) - cube.detect(v), atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.usefixtures("double")
-def test_other_attention_is_as_if_made_of_the_whole_cube() -> None:
-    """CA and SAN, written as their papers have them: on h of every place of every picture."""
+@pytest.mark.usefixtures("double_precision")
+def test_attention_of_ca_and_san_equals_that_of_dense_implementations() -> None:
+    """As in their papers: computed from h of every position of every image."""
     cube = Cube(torch.rand(20, 256), torch.rand(169, 256), torch.randint(0, 20, (4, 169)))
     h = torch.cat([cube.features[cube.cells], cube.positions.expand(4, -1, -1)], dim=2)
 
     ca = build(AgentConfig(method="ca", init="he"))
     assert isinstance(ca, ContextualAttention)
-    vector, x_feat = ca.reader(ca.words, sentences(4))
+    vector, x_feat = ca.reader(ca.words, random_sentences(4))
     filters = ca.filter(vector).reshape(4, 3, 3, 512).movedim(3, 1) / math.sqrt(512)
     scores = F.conv2d(h.mT.reshape(1, 4 * 512, 13, 13), filters, padding=1, groups=4)
-    for got, expected in zip(ca.attend(cube, sentences(4)), (scores[0].flatten(1).softmax(1), x_feat), strict=True):
-        assert_close(got, expected)
+    attention = ca.attend(cube, random_sentences(4))
+    assert_close(attention.x_loc, scores[0].flatten(1).softmax(1))
+    assert_close(attention.x_feat, x_feat)
+    assert attention.gates is None
 
     san = build(AgentConfig(method="san", init="he"))
     assert isinstance(san, StackedAttentionNet)
-    question, x_feat = san.reader(san.words, sentences(4))
+    question, x_feat = san.reader(san.words, random_sentences(4))
     image, x_loc = torch.relu(san.image(h)), torch.empty(0)
     for by_image, by_question, score in zip(san.by_image, san.by_question, san.score, strict=True):
         joint = torch.relu(by_image(image) + by_question(question)[:, None])
         x_loc = torch.softmax(score(joint)[..., 0], dim=1)
         question = question + (x_loc[..., None] * image).sum(1)
-    for got, expected in zip(san.attend(cube, sentences(4)), (x_loc, x_feat), strict=True):
-        assert_close(got, expected)
+    attention = san.attend(cube, random_sentences(4))
+    assert_close(attention.x_loc, x_loc)
+    assert_close(attention.x_feat, x_feat)
+    assert attention.gates is None
 
 
 @pytest.mark.parametrize("method", list(MODELS))
-def test_permuting_the_batch_and_padding(method: str) -> None:
-    """Permuted pictures and sentences give permuted outputs; more padding changes nothing."""
+def test_output_follows_batch_permutation_and_ignores_extra_padding(method: str) -> None:
     torch.manual_seed(0)
     model = build(AgentConfig(method=method, init="he"))
-    images, commands, questions = noise(5), sentences(5, 3), sentences(5, 4)
+    images, commands, questions = noise_images(5), random_sentences(5, 3), random_sentences(5, 4)
     output = model(View.of_images(images), commands, questions)
     order = torch.tensor([3, 0, 4, 1, 2])
     permuted = model(View.of_images(images[order]), commands[order], questions[order])
@@ -271,12 +274,12 @@ def test_permuting_the_batch_and_padding(method: str) -> None:
 
 @pytest.mark.parametrize("method", list(MODELS))
 @pytest.mark.parametrize("init", ["paper", "he"])
-def test_shapes_and_gradients(method: str, init: str) -> None:
+def test_output_shapes_and_finite_gradients_of_all_parameters(method: str, init: str) -> None:
     torch.manual_seed(0)
     model = build(AgentConfig(method=method, init=init))
-    questions = sentences(4, 2)
-    questions[1] = PAD  # nothing was asked
-    output = model(View.of_images(noise(4)), sentences(4, 1), questions)
+    questions = random_sentences(4, 2)
+    questions[1] = PAD  # no question
+    output = model(View.of_images(noise_images(4)), random_sentences(4, 1), questions)
     assert output.action_logits.shape == (4, 4)
     assert output.value.shape == (4,)
     assert (output.answer_scores is None) == (method == "nava")
@@ -290,10 +293,10 @@ def test_shapes_and_gradients(method: str, init: str) -> None:
         assert parameter.grad.isfinite().all(), name
 
 
-def test_the_papers_initialisation() -> None:
+def test_paper_initialization_has_the_documented_deviations() -> None:
     torch.manual_seed(0)
     model = build(AgentConfig())
-    assert isinstance(model, Agent)
+    assert isinstance(model, InterpreterModel)
     assert not model.perception.positions.any()
     assert model.words.table.std().item() == pytest.approx(1, rel=0.02)
     layer = model.perception.cnn[2]
@@ -302,9 +305,9 @@ def test_the_papers_initialisation() -> None:
 
 
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
-def test_explain(planner: str) -> None:
-    model = agent(planner=planner)
-    image, sentence = noise(1)[0].numpy(), [5, 120, 9, 184, PAD, PAD]
+def test_explain_returns_the_documented_arrays(planner: str) -> None:
+    model = interpreter_model(planner=planner)
+    image, sentence = noise_images(1)[0].numpy(), [5, 120, 9, 184, PAD, PAD]
     intermediates = model.explain(image, sentence)
     shapes = {
         "word_attention": (3, 4),
@@ -333,69 +336,84 @@ def test_explain(planner: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["ours", "san", "vl"])
-def test_explaining_many_at_once_is_the_same(method: str) -> None:
+def test_explain_batch_equals_explain_one_by_one(method: str) -> None:
     model = build(AgentConfig(method=method, planner="value_iteration"))
-    images, sentences = noise(3).numpy(), [[5, 120, 9, 184], [7], [1, 2, 3, 4, 5, 6]]
-    for together, image, sentence in zip(model.explain_all(list(images), sentences), images, sentences, strict=True):
-        alone = model.explain(image, sentence)
-        assert together.keys() == alone.keys()
-        for name, array in alone.items():
-            np.testing.assert_allclose(together[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
+    images, sentences = noise_images(3).numpy(), [[5, 120, 9, 184], [7], [1, 2, 3, 4, 5, 6]]
+    batch = model.explain_batch(list(images), sentences)
+    for batched, image, sentence in zip(batch, images, sentences, strict=True):
+        single = model.explain(image, sentence)
+        assert batched.keys() == single.keys()
+        for name, array in single.items():
+            np.testing.assert_allclose(batched[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
-def test_a_few_sentences_are_read_as_among_many(bidirectional: bool) -> None:
-    """A few have their words alone multiplied, many the whole lexicon."""
+def test_recurrent_reader_gives_the_same_states_for_small_and_large_batches(bidirectional: bool) -> None:
+    """For a small batch, input products are computed only for its words; for a large one, for the whole lexicon."""
     torch.manual_seed(0)
     reader = RecurrentReader(32, 16, bidirectional)
-    table, tokens = torch.randn(PAD + 1, 32), sentences(40)
+    table, tokens = torch.randn(PAD + 1, 32), random_sentences(40)
     for many, few in zip(reader(table, tokens, PAD), reader(table, tokens[:5], PAD), strict=True):
         torch.testing.assert_close(many[:5, : few.shape[1]], few)
 
 
-def test_bad_pictures() -> None:
-    with pytest.raises(InputError, match=r"images of shape \(2, 100, 156, 3\)"):
+def test_images_of_wrong_shape_or_dtype_are_refused() -> None:
+    with pytest.raises(InputError, match=r"images must be uint8 of shape .* of shape \(2, 100, 156, 3\)"):
         View.of_images(torch.zeros(2, 100, 156, 3, dtype=torch.uint8))
-    with pytest.raises(InputError, match=r"images of .*float32"):
+    with pytest.raises(InputError, match=r"images must be uint8 .* got torch.float32"):
         View.of_images(torch.zeros(2, 156, 156, 3))
-    with pytest.raises(InputError, match="25 cells a picture: this model sees 169"):
-        agent().perceive(View.of_images(torch.zeros(2, 60, 60, 3, dtype=torch.uint8)))
+    with pytest.raises(InputError, match="images must have the 169 cells that this model was built for, got 25"):
+        interpreter_model().perceive(View.of_images(torch.zeros(2, 60, 60, 3, dtype=torch.uint8)))
 
 
-def test_distinct_rows() -> None:
+def test_distinct_rows_and_their_indices_give_back_all_rows() -> None:
     rows = torch.tensor([[1, 2], [3, 4], [1, 2], [0, 0]])
     distinct, which = distinct_rows(rows)
     assert len(distinct) == 3
     assert torch.equal(distinct[which], rows)
 
 
-def test_bad_configs() -> None:
-    for changes, complaint in (
-        ({"planner": "magic"}, "planner 'magic'"),
-        ({"view": 4}, "view 4"),
-        ({"steps": 0}, "steps 0"),
-        ({"pixel_unit": 0.0}, "pixel_unit 0"),
-        ({"stepps": 3}, "unknown field 'stepps'.*did you mean 'steps'"),
-    ):
-        with pytest.raises(InputError, match=complaint):
-            AgentConfig.of(changes)
-    with pytest.raises(InputError, match="unknown method 'our', did you mean 'ours'"):
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"planner": "magic"}, r"agent\.planner must be one of mlp, value_iteration, got 'magic'"),
+        ({"interpreter_steps": 0}, r"agent\.interpreter_steps must be an integer of at least 1, got 0"),
+        ({"pixel_scale": 0.0}, r"agent\.pixel_scale must be a number above 0, got 0\.0"),
+        ({"interpreter_stepps": 3}, "no field 'interpreter_stepps', did you mean 'interpreter_steps'"),
+    ],
+)
+def test_invalid_agent_config_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        AgentConfig.of(changes)
+
+
+def test_unknown_method_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InputError, match=r"agent\.method must be one of ours, .*, got 'our', did you mean 'ours'"):
         build(AgentConfig(method="our"))
 
 
+def test_env_spec_derives_positions_and_padding_and_refuses_an_even_view() -> None:
+    spec = EnvSpec(words=10, actions=4, view=5)
+    assert (spec.positions, spec.pad) == (25, 10)
+    with pytest.raises(InputError, match="view must be odd and at least 3, got 4"):
+        EnvSpec(view=4)
+    with pytest.raises(InputError, match="words must be an integer of at least 1, got 0"):
+        EnvSpec(words=0)
+
+
 @pytest.mark.slow
-def test_onnx(tmp_path: Path) -> None:
-    """onnxruntime computes what the agent does, also for another batch size."""
+def test_exported_onnx_model_gives_the_same_outputs(tmp_path: Path) -> None:
+    """In onnxruntime, also for another batch size than that of the export."""
     import onnxruntime
 
-    model = agent(planner="value_iteration", temperature=5.0).eval()
+    model = interpreter_model(planner="value_iteration", temperature=5.0).eval()
     export_onnx(model, tmp_path / "agent.onnx")
     runtime = onnxruntime.InferenceSession(tmp_path / "agent.onnx")
-    images, _, _, commands, questions = real_sessions(7)
+    images, _, _, commands, questions = first_observations(7)
     outputs = runtime.run(
         None, {"images": images.numpy(), "commands": commands.numpy(), "questions": questions.numpy()}
     )
-    for ours, theirs in zip(model(View.of_images(images), commands, questions), outputs, strict=True):
-        assert_close(torch.from_numpy(theirs), ours)
-    with pytest.raises(InputError, match="StackedAttentionNet cannot be exported"):
+    for expected, exported in zip(model(View.of_images(images), commands, questions), outputs, strict=True):
+        assert_close(torch.from_numpy(exported), expected)
+    with pytest.raises(InputError, match="model to export must be of method 'ours', got StackedAttentionNet"):
         export_onnx(build(AgentConfig(method="san")), tmp_path / "san.onnx")

@@ -1,4 +1,4 @@
-"""Checkpoints: complete, exact, atomic, and refused with the reason where they are not what they should be."""
+"""Checkpoints are complete, exact and written atomically; an invalid file is refused with the reason."""
 
 import json
 from pathlib import Path
@@ -9,26 +9,27 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from groundling.agent import MODELS, AgentConfig, View, build
+from groundling.agent import MODELS, AgentConfig, EnvSpec, View, build
 from groundling.agent.checkpoint import FORMAT, Checkpoint, load, save
 from groundling.errors import InputError
 
-SMALL: dict[str, Any] = {"channels": 16, "units": 16, "view": 5}
+SPEC = EnvSpec(view=5)
 
 
-def a_checkpoint(method: str = "ours") -> Checkpoint:
+def small_checkpoint(method: str = "ours") -> Checkpoint:
     torch.manual_seed(0)
-    model = build(AgentConfig(method=method, **SMALL))
+    model = build(AgentConfig(method=method, channels=16, hidden_units=16), SPEC)
     return Checkpoint(model, ("apple", "bat"), "abc", {"kind": "zs2"}, {"seed": 7})
 
 
 @pytest.mark.parametrize("method", list(MODELS))
-def test_round_trip(tmp_path: Path, method: str) -> None:
-    saved = a_checkpoint(method)
+def test_saved_and_loaded_model_gives_equal_outputs(tmp_path: Path, method: str) -> None:
+    saved = small_checkpoint(method)
     save(tmp_path / "agent.safetensors", saved)
     loaded = load(tmp_path / "agent.safetensors")
     assert loaded.model.config == saved.model.config
-    assert (loaded.lexicon, loaded.icons) == (("apple", "bat"), "abc")
+    assert loaded.model.spec == saved.model.spec == SPEC
+    assert (loaded.words, loaded.icons) == (("apple", "bat"), "abc")
     assert (loaded.split, loaded.provenance) == ({"kind": "zs2"}, {"seed": 7})
     images = torch.randint(0, 256, (2, 60, 60, 3), dtype=torch.uint8)
     view, tokens = View.of_images(images), torch.tensor([[1, 2, 185], [3, 185, 185]])
@@ -36,16 +37,16 @@ def test_round_trip(tmp_path: Path, method: str) -> None:
         assert a is b is None or torch.equal(a, b)
 
 
-def test_half_precision_halves_the_file(tmp_path: Path) -> None:
-    save(tmp_path / "whole", a_checkpoint())
-    save(tmp_path / "half", a_checkpoint(), half=True)
-    assert (tmp_path / "half").stat().st_size < 0.6 * (tmp_path / "whole").stat().st_size
+def test_half_precision_halves_the_file_and_loads_as_single_precision(tmp_path: Path) -> None:
+    save(tmp_path / "single", small_checkpoint())
+    save(tmp_path / "half", small_checkpoint(), half=True)
+    assert (tmp_path / "half").stat().st_size < 0.6 * (tmp_path / "single").stat().st_size
     assert next(load(tmp_path / "half").model.parameters()).dtype == torch.float32
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_save_keeps_the_previous_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "agent.safetensors"
-    save(path, a_checkpoint())
+    save(path, small_checkpoint())
     before = path.read_bytes()
 
     def full_disk(handle: int) -> None:
@@ -53,47 +54,60 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr("os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        save(path, a_checkpoint())
+        save(path, small_checkpoint())
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
 def rewrite(path: Path, change: dict[str, Any], drop: str = "") -> None:
-    """The same tensors with another record, or with a tensor missing."""
+    """Change the record of a checkpoint file; `drop`: a tensor or an entry of the record to leave out."""
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata()
         tensors = {name: file.get_tensor(name) for name in file.keys() if name != drop}  # noqa: SIM118
-    record = json.loads(metadata["groundling"]) | change
+    record = {name: value for name, value in json.loads(metadata["groundling"]).items() if name != drop} | change
     save_file(tensors, path, metadata={"groundling": json.dumps(record)})
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_missing_or_incomplete_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "agent.safetensors"
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="no such file"):
         load(path)
-    save(path, a_checkpoint())
+    save(path, small_checkpoint())
     whole = path.read_bytes()
-    for content, complaint in (
-        (whole[: len(whole) // 2], "not a whole safetensors file"),
-        (whole[:5], "not a whole safetensors file"),
-        (b"", "not a whole safetensors file"),
-        (b"hello, world" * 100, "not a whole safetensors file"),
-    ):
+    for content in (whole[: len(whole) // 2], whole[:5], b"", b"hello, world" * 100):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=complaint):
+        with pytest.raises(InputError, match="not a complete safetensors file"):
             load(path)
+
+
+def test_safetensors_file_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "agent.safetensors"
     save_file({"x": torch.zeros(3)}, path)
     with pytest.raises(InputError, match="not one of Groundling's"):
         load(path)
-    config = a_checkpoint().model.config.to_dict()
-    for change, drop, complaint in (
-        ({"format": "groundling-agent-9"}, "", f"this version reads '{FORMAT}'"),
-        ({"config": config | {"method": "telepathy"}}, "", "unknown method 'telepathy'"),
-        ({"config": config | {"channels": 17}}, "", "has shape"),
-        ({"config": config | {"color": 1}}, "", "unknown field 'color'"),
-        ({}, "words.table", "tensor 'words.table' has shape None"),
-    ):
-        save(path, a_checkpoint())
-        rewrite(path, change, drop)
-        with pytest.raises(InputError, match=complaint):
-            load(path)
+
+
+CONFIG = AgentConfig(channels=16, hidden_units=16).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("change", "drop", "message"),
+    [
+        ({"format": "groundling-agent-9"}, "", f"format must be '{FORMAT}' or .*, got 'groundling-agent-9'"),
+        ({"config": CONFIG | {"method": "telepathy"}}, "", r"agent\.method must be one of .*, got 'telepathy'"),
+        ({"config": CONFIG | {"channels": 17}}, "", r"tensor '\S+' must have shape"),
+        ({"config": CONFIG | {"color": 1}}, "", "agent config has no field 'color'"),
+        ({"spec": {"view": 4}}, "", "view must be odd and at least 3, got 4"),
+        ({"spec": {"pixels": 4}}, "", "no model can be built from its config"),
+        ({}, "spec", "its record lacks spec"),
+        ({}, "words.table", r"tensor 'words\.table' must have shape \(185, 32\), got None"),
+    ],
+)
+def test_checkpoint_with_invalid_record_or_tensors_is_refused(
+    tmp_path: Path, change: dict[str, Any], drop: str, message: str
+) -> None:
+    path = tmp_path / "agent.safetensors"
+    save(path, small_checkpoint())
+    rewrite(path, change, drop)
+    with pytest.raises(InputError, match=message):
+        load(path)

@@ -1,4 +1,4 @@
-"""Teaching: only the word's own row changes, and then the word works in answers, questions and commands."""
+"""Few-shot learning of a word: only its embedding changes, and it then works in answers, questions and commands."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from groundling.errors import InputError
 from groundling.evaluation.evaluator import Evaluator
 from groundling.learn.few_shot import Example
 from groundling.learn.trained_agent import TrainedAgent, load_agent
-from groundling.study.few_shot import examples_of, world_of
+from groundling.study.few_shot import word_examples, word_teacher
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,15 @@ def word(agent: TrainedAgent) -> str:
 
 @pytest.fixture(scope="module")
 def examples(agent: TrainedAgent, word: str) -> list[Example]:
-    return [*itertools.islice(examples_of(agent, word), 10)]
+    return [*itertools.islice(word_examples(agent, word), 10)]
 
 
-def test_only_the_row_of_the_word_changes(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+def test_teaching_changes_only_the_embedding_of_the_word(
+    agent: TrainedAgent, word: str, examples: list[Example]
+) -> None:
     before = {name: tensor.clone() for name, tensor in agent.model.state_dict().items()}
-    taught = groundling.teach(agent, word, examples)
-    row = agent.checkpoint.words.index(word)
+    taught = agent.teach(word, examples)
+    row = agent.words.index(word)
     for name, tensor in taught.model.state_dict().items():
         changed = (tensor != before[name]).nonzero()
         if name == "words.table":
@@ -42,46 +44,58 @@ def test_only_the_row_of_the_word_changes(agent: TrainedAgent, word: str, exampl
     assert all(torch.equal(tensor, before[name]) for name, tensor in agent.model.state_dict().items())
 
 
-def test_a_taught_word_works(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
-    """It was never heard in a command, nor in a question; ten examples of answers are enough for both."""
-    teacher = world_of(agent, word)
+def test_taught_word_works_in_commands_and_questions(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+    """Training contained it in no command and no question; ten examples with it as the answer are enough for both."""
+    teacher = word_teacher(agent, word)
     scores = {}
-    for name, pupil in (("untaught", agent), ("taught", groundling.teach(agent, word, examples))):
-        record = Evaluator(pupil.model, teacher, greedy=True).run(200, seed=9)
-        scores[name] = (record.success.mean(), record.right.mean())
+    for name, evaluated in (("untaught", agent), ("taught", agent.teach(word, examples))):
+        record = Evaluator(evaluated.model, teacher, greedy=True).run(200, seed=9)
+        scores[name] = (record.success.mean(), record.correct.mean())
     assert scores["untaught"][0] < 0.6
     assert scores["untaught"][1] < 0.6
     assert scores["taught"][0] > 0.8
     assert scores["taught"][1] > 0.8
 
 
-def test_other_words_still_work(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+def test_other_words_still_work_after_teaching(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
     teacher = agent.teacher(phase="train")
-    taught = groundling.teach(agent, word, examples)
-    before, after = (Evaluator(pupil.model, teacher, greedy=True).run(200, seed=9) for pupil in (agent, taught))
+    taught = agent.teach(word, examples)
+    before, after = (Evaluator(each.model, teacher, greedy=True).run(200, seed=9) for each in (agent, taught))
     assert after.success.mean() >= before.success.mean() - 0.03
-    assert after.right.mean() >= before.right.mean() - 0.03
+    assert after.correct.mean() >= before.correct.mean() - 0.03
 
 
-def test_a_new_word_is_numbered_after_the_others(agent: TrainedAgent, examples: list[Example]) -> None:
+def test_new_word_gets_the_token_after_the_last_word(agent: TrainedAgent, examples: list[Example]) -> None:
     renamed = [Example(example.image, example.question, "gizmo") for example in examples]
-    taught = groundling.teach(agent, "gizmo", renamed)
-    assert taught.checkpoint.words == (*agent.checkpoint.words, "gizmo")
-    assert taught.model.config.words == 186
-    assert taught.checkpoint.words.index("gizmo") == 185
-    image = examples[0].image
-    inside = taught.model.explain(image, [taught.checkpoint.words.index(w) for w in ("what", "is", "in", "the")])
-    assert inside["answer_scores"].shape == (186,)
+    taught = agent.teach("gizmo", renamed)
+    assert taught.words == (*agent.words, "gizmo")
+    assert taught.model.spec.words == 186
+    assert taught.lexicon.token["gizmo"] == 185
+    explained = taught.explain(examples[0].image, "Go to the gizmo.")
+    assert explained["answer_scores"].shape == (186,)
+    assert len(agent.words) == agent.model.spec.words == 185
 
 
-def test_bad_lessons_are_refused(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
-    with pytest.raises(InputError, match="at least one example"):
-        groundling.teach(agent, word, [])
-    with pytest.raises(InputError, match="an example's answer is 'other'; it must be the word taught"):
-        groundling.teach(agent, word, [Example(examples[0].image, examples[0].question, "other")])
-    with pytest.raises(InputError, match="unknown word 'gloves'"):
-        groundling.teach(agent, word, [Example(examples[0].image, "What is gloves ?", word)])
-    with pytest.raises(InputError, match="images of shape"):
-        groundling.teach(agent, word, [Example(np.zeros((5, 5, 3), np.uint8), examples[0].question, word)])
-    with pytest.raises(InputError, match="a new class needs a new word of lower-case letters"):
-        groundling.teach(agent, "Two words", [Example(examples[0].image, examples[0].question, "Two words")])
+def test_module_function_teach_equals_the_method(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+    by_function, by_method = groundling.teach(agent, word, examples[:2]), agent.teach(word, examples[:2])
+    one, two = by_function.model.state_dict(), by_method.model.state_dict()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_invalid_examples_are_refused(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+    image, question, _ = examples[0]
+    with pytest.raises(InputError, match="examples of '.*' must be at least one, got none"):
+        agent.teach(word, [])
+    with pytest.raises(InputError, match=f"answer of every example must be the word '{word}', got 'other'"):
+        agent.teach(word, [Example(image, question, "other")])
+    with pytest.raises(InputError, match="unknown word 'gloves', did you mean 'glove'"):
+        agent.teach(word, [Example(image, "What is gloves ?", word)])
+    with pytest.raises(InputError, match=r"images must be .* multiples of 12, got .* of shape \(1, 5, 5, 3\)"):
+        agent.teach(word, [Example(np.zeros((5, 5, 3), np.uint8), question, word)])
+    with pytest.raises(InputError, match="'Two words' must be a new word of lower-case letters"):
+        agent.teach("Two words", [Example(image, question, "Two words")])
+
+
+def test_only_a_model_with_an_interpreter_learns_words(word: str, examples: list[Example]) -> None:
+    with pytest.raises(InputError, match="agent must be of method 'ours' to learn a word, got 'san'"):
+        load_agent("san").teach(word, examples)

@@ -10,14 +10,23 @@ import pytest
 from groundling.cli import main
 from groundling.errors import InputError
 from groundling.page.server import bind
-from tests.cli.test_commands import Capture, refusal
 from tests.page.site import Site
+
+Capture = pytest.CaptureFixture[str]
+
+
+def error_of(capsys: Capture, *arguments: str) -> str:
+    """The error message of a command that exits with code 2."""
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    return capsys.readouterr().err
 
 
 def test_invalid_options_are_refused(capsys: Capture) -> None:
-    assert "nowhere" in refusal(capsys, "play", "nowhere", "--no-browser")
-    assert "port must be an integer from 0 to 65535, got 70000" in refusal(capsys, "play", "--port", "70000")
-    assert "threads must be" in refusal(capsys, "play", "--threads", "0")
+    assert "nowhere" in error_of(capsys, "play", "nowhere", "--no-browser")
+    assert "port must be an integer from 0 to 65535, got 70000" in error_of(capsys, "play", "--port", "70000")
+    assert "threads must be" in error_of(capsys, "play", "--threads", "0")
 
 
 def test_port_in_use_is_refused() -> None:
@@ -32,7 +41,7 @@ def test_port_in_use_is_refused() -> None:
 def test_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "starlette" else find_spec(name))
-    message = refusal(capsys, "play")
+    message = error_of(capsys, "play")
     assert "starlette" in message
     assert "groundling[page]" in message
 
@@ -50,4 +59,4 @@ def test_bench_page_reports_latencies(capsys: Capture) -> None:
     assert measured["dropped_steps"] == 0
     assert 0 < measured["p50_ms"] <= measured["p95_ms"] <= measured["max_ms"]
     assert measured["single_client_p50_ms"] > 0
-    assert "clients" in refusal(capsys, "bench", "page", "--clients", "0")
+    assert "clients" in error_of(capsys, "bench", "page", "--clients", "0")

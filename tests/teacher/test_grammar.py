@@ -1,10 +1,11 @@
-"""The language is exactly the paper's 1,639,015 sentences, and is read both ways."""
+"""The grammar generates exactly the paper's 1,639,015 sentences, and parses each back to its meaning."""
 
 import pytest
 
 from groundling.errors import InputError
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, Meaning
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar
 from groundling.teacher.lexicon import DIRECTIONS, GRAMMATICAL, OBJECTS, Lexicon
+from groundling.teacher.types import Meaning
 
 TABLE = {
     "nav_obj": (31, 119),
@@ -26,7 +27,7 @@ TABLE = {
 }
 
 
-def test_counts(grammar: Grammar) -> None:
+def test_number_of_templates_and_fillings(grammar: Grammar) -> None:
     count = grammar.count()
     assert count == TABLE
     assert sum(t * p for name, (t, p) in count.items() if name in COMMANDS) == 567_579
@@ -34,8 +35,8 @@ def test_counts(grammar: Grammar) -> None:
 
 
 @pytest.mark.slow
-def test_whole_language(grammar: Grammar) -> None:
-    """Every sentence is distinct, has 2 to 13 words, and parses back to its meaning."""
+def test_every_sentence_of_the_language_is_distinct_and_parses_back(grammar: Grammar) -> None:
+    """Every sentence has 2 to 13 words, too."""
     seen = set()
     lengths = set()
     for name in TYPES:
@@ -48,7 +49,7 @@ def test_whole_language(grammar: Grammar) -> None:
     assert lengths == set(range(2, 14))
 
 
-def test_lexicon() -> None:
+def test_lexicon_has_the_papers_words() -> None:
     lexicon = Lexicon()
     assert (len(lexicon), len(OBJECTS), len(GRAMMATICAL)) == (185, 119, 50)
     # 119 objects, 8 directions, 8 colors and `nothing` are 136; `orange` is two of them and one word
@@ -58,7 +59,7 @@ def test_lexicon() -> None:
     assert lexicon.decode([*lexicon.encode("go to the apple."), lexicon.pad]) == "Go to the apple."
 
 
-def test_new_objects_are_numbered_behind_the_known_words() -> None:
+def test_new_object_words_follow_the_papers_words() -> None:
     lexicon = Lexicon(["unicorn"])
     assert lexicon.words[:185] == Lexicon().words
     assert lexicon.token["unicorn"] == 185
@@ -88,19 +89,19 @@ def test_parse(grammar: Grammar, sentence: str, type_: str, slots: dict[str, str
 
 
 @pytest.mark.parametrize(
-    ("sentence", "complaint"),
+    ("sentence", "message"),
     [
         ("go to the aple", "unknown word 'aple', did you mean 'apple'"),
-        ("go to the the", "after 'Go to the' comes 'the', expected .*a color.*an object"),
-        ("go to the", "after 'Go to the' comes the end, expected"),
-        ("the of", "after 'The' comes 'of'"),
-        ("you", "at the beginning comes 'you'"),
-        ("", "at the beginning comes"),
+        ("go to the the", "after 'Go to the' expected .*a color.*an object.*, got 'the'"),
+        ("go to the", "after 'Go to the' expected .*, got the end"),
+        ("the of", "after 'The' expected .*, got 'of'"),
+        ("you", "at the start expected .*, got 'you'"),
+        ("", "at the start expected .*, got the end"),
         ("go to the blue giraffe.", "no icon of the object has that color"),
     ],
 )
-def test_complaints(grammar: Grammar, sentence: str, complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
+def test_parse_errors(grammar: Grammar, sentence: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         grammar.parse(grammar.lexicon.encode(sentence))
 
 
@@ -108,12 +109,12 @@ def test_templates_are_sorted_by_length(grammar: Grammar) -> None:
     for k, name in enumerate(TYPES):
         lengths = [len(template) for template in grammar.templates[name]]
         assert lengths == sorted(lengths)
-        assert grammar.shorter[k, -1] == len(lengths)
-        assert grammar.shorter[k, lengths[0] - 1] == 0
-        assert grammar.shorter[k, lengths[0]] == lengths.count(lengths[0])
+        assert grammar.templates_up_to[k, -1] == len(lengths)
+        assert grammar.templates_up_to[k, lengths[0] - 1] == 0
+        assert grammar.templates_up_to[k, lengths[0]] == lengths.count(lengths[0])
 
 
-def test_every_direction_is_said(grammar: Grammar) -> None:
+def test_words_and_fillings_of_a_direction(grammar: Grammar) -> None:
     words = grammar.words(Meaning("nav_nr_obj", 0, {"loc": "east", "prep": "of", "obj": "apple"}))
     assert words == ["east", "of", "apple", "."]
     assert {slots["loc"] for slots in grammar.fillings("rec_loc2col")} == set(DIRECTIONS)

@@ -1,4 +1,4 @@
-"""Episodes: true, reachable, allowed by the split, and a pure function of (seed, index)."""
+"""Episodes: sentences are valid and allowed by the split, targets reachable, all a function of (seed, index)."""
 
 import hashlib
 import multiprocessing
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from groundling.errors import InputError
 from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
 from groundling.teacher.splits import Split
-from groundling.teacher.teacher import EpisodeBatch, Lessons, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import EpisodeBatch, SamplingConfig
 from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, WALL, Catalog
 from groundling.world.shortest_path import best_actions
-from tests.independent_judge import Thing, Unasked, World, answer, target
+from groundling.world.types import WorldConfig
+from tests.independent_judge import InvalidSentence, MapObject, World, answer, target
 
 PHASES = [("normal", "train"), ("zs1", "train"), ("zs1", "test"), ("zs2", "train"), ("zs2", "test")]
 
@@ -26,15 +28,15 @@ def play(teacher: Teacher, episode: EpisodeBatch, actions: NDArray[np.int64]) ->
     return teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + len(actions)), outcome
 
 
-def things(catalog: Catalog, grid: list[int], objects: list[int], size: int) -> list[Thing]:
-    """The objects of a map as the judge wants them."""
+def map_objects(catalog: Catalog, grid: list[int], objects: list[int], size: int) -> list[MapObject]:
+    """The objects of a map in the form of `tests.independent_judge`."""
     found = []
     for position in objects:
         if position >= 0:
             icon = grid[position] - FIRST_ICON
             color = catalog.icon_color[icon]
             name = catalog.classes[catalog.icon_class[icon]]
-            found.append(Thing(name, None if color == NO_COLOR else COLOR_NAMES[color], divmod(position, size)))
+            found.append(MapObject(name, None if color == NO_COLOR else COLOR_NAMES[color], divmod(position, size)))
     return found
 
 
@@ -42,24 +44,24 @@ def things(catalog: Catalog, grid: list[int], objects: list[int], size: int) -> 
 @pytest.mark.parametrize(
     ("kind", "phase", "steps"), [("normal", "train", 1000), ("zs1", "test", 60), ("zs2", "train", 60)]
 )
-def test_the_second_judge_agrees(splits: dict[str, Split], kind: str, phase: str, steps: int) -> None:
-    """A million steps of random actions: each question and command may be said, and its answer or target is true."""
+def test_independent_judge_agrees(splits: dict[str, Split], kind: str, phase: str, steps: int) -> None:
+    """In a million random steps, every command and question is valid, and its target or answer is true."""
     split = splits[kind]
-    teacher = Teacher(Lessons(balanced=0.3), split, phase)
+    teacher = Teacher(split=split, phase=phase, sampling=SamplingConfig(type_balanced_fraction=0.3))
     size, words, catalog = 7, teacher.lexicon.words, teacher.catalog
     rng = np.random.default_rng(0)
     episode = teacher.begin(11, np.arange(1000))
-    worlds: list[tuple[list[Thing], set[tuple[int, int]]]] = [([], set())] * 1000
-    fresh = np.ones(1000, np.bool_)
+    worlds: list[tuple[list[MapObject], set[tuple[int, int]]]] = [([], set())] * 1000
+    new = np.ones(1000, np.bool_)
     asked = Counter[str]()
     for _ in range(steps):
         agents = episode.state.agent.tolist()
         answers = episode.question.answer.tolist()
         for b in range(1000):
-            if fresh[b]:
+            if new[b]:
                 grid = episode.state.grid[b].tolist()
                 walls = {divmod(position, size) for position, cell in enumerate(grid) if cell == WALL}
-                worlds[b] = things(catalog, grid, episode.state.objects[b].tolist(), size), walls
+                worlds[b] = map_objects(catalog, grid, episode.state.objects[b].tolist(), size), walls
                 command = teacher.meaning(episode.command, b)
                 assert command is not None
                 assert split.allows(command, phase)
@@ -74,12 +76,13 @@ def test_the_second_judge_agrees(splits: dict[str, Split], kind: str, phase: str
             assert answer(world, question.type, question.slots) == words[answers[b]]
             asked[question.type] += 1
         episode, outcome = play(teacher, episode, rng.integers(0, 4, 1000))
-        fresh = outcome.terminated | outcome.truncated
+        new = outcome.terminated | outcome.truncated
     assert set(asked) == {name for name in teacher.types if name in QUESTIONS}
+    assert asked.total() > 900 * steps
 
 
-def test_the_judge_can_disagree(splits: dict[str, Split]) -> None:
-    """The judge is no rubber stamp: of another world's questions it finds most unaskable or falsely answered."""
+def test_independent_judge_can_disagree() -> None:
+    """Most questions about one map are invalid or have another answer on the next map."""
     teacher = Teacher()
     episode = teacher.begin(5, np.arange(300))
     wrong = 0
@@ -87,27 +90,30 @@ def test_the_judge_can_disagree(splits: dict[str, Split]) -> None:
         question = teacher.meaning(episode.question, b)
         if question is None:
             continue
-        other = things(teacher.catalog, episode.state.grid[b + 1].tolist(), episode.state.objects[b + 1].tolist(), 7)
+        other = map_objects(
+            teacher.catalog, episode.state.grid[b + 1].tolist(), episode.state.objects[b + 1].tolist(), 7
+        )
         try:
-            said = answer(
+            found = answer(
                 World(7, other, set(), divmod(int(episode.state.agent[b + 1]), 7)), question.type, question.slots
             )
-        except Unasked:
+        except InvalidSentence:
             wrong += 1
         else:
-            wrong += said != teacher.lexicon.words[episode.question.answer[b]]
+            wrong += found != teacher.lexicon.words[episode.question.answer[b]]
     assert wrong > 200
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "phase"), PHASES)
-def test_the_oracle_reaches_every_target(splits: dict[str, Split], kind: str, phase: str) -> None:
-    """20,000 episodes of each type: the target is reached in exactly the shortest length, for -0.1 a step and +1."""
+def test_every_target_is_reachable_by_the_shortest_path(splits: dict[str, Split], kind: str, phase: str) -> None:
+    """In 20,000 episodes per type, the best actions need exactly the shortest length, for -0.1 per step and +1."""
     n = 20_000
     possible = Teacher(split=splits[kind], phase=phase).types
     assert ("nav_obj" in possible) == ((kind, phase) != ("zs1", "test"))
     for name in possible:
-        teacher = Teacher(Lessons(balanced=1.0, types=(name,)), splits[kind], phase)
+        sampling = SamplingConfig(type_balanced_fraction=1.0, types=(name,))
+        teacher = Teacher(split=splits[kind], phase=phase, sampling=sampling)
         episode = teacher.begin(3, np.arange(n))
         sentences = episode.command if name in COMMANDS else episode.question
         assert (sentences.type == TYPES.index(name)).all()
@@ -115,50 +121,50 @@ def test_the_oracle_reaches_every_target(splits: dict[str, Split], kind: str, ph
         assert (length > 0).all()
         total = np.zeros(n)
         arrived = np.zeros(n, np.int64)
-        going = np.ones(n, np.bool_)
+        running = np.ones(n, np.bool_)
         for t in range(1, length.max() + 1):
             episode, outcome = teacher.step(episode, best_actions(episode.state)[0], ask=False)
-            total += outcome.reward * going
-            arrived[going & outcome.terminated] = t
-            going &= ~outcome.terminated
-        assert not going.any()
+            total += outcome.reward * running
+            arrived[running & outcome.terminated] = t
+            running &= ~outcome.terminated
+        assert not running.any()
         assert (arrived == length).all()
         np.testing.assert_allclose(total, 1 - 0.1 * length, atol=1e-9)
 
 
-def test_type_shares() -> None:
-    """As triggered, maps near to always allow nav_obj and nav_nr_obj, seldom the other two."""
+def test_fractions_of_command_types() -> None:
+    """In the natural distribution, most commands are nav_obj and nav_nr_obj."""
     types = Teacher().begin(0, np.arange(20_000)).command.type
-    shares = np.bincount(types, minlength=4) / len(types)
-    np.testing.assert_allclose(shares, [0.43, 0.09, 0.44, 0.04], atol=0.015)
+    fractions = np.bincount(types, minlength=4) / len(types)
+    np.testing.assert_allclose(fractions, [0.43, 0.09, 0.44, 0.04], atol=0.015)
 
 
-def test_nothing_is_the_answer_one_time_in_ten() -> None:
-    teacher = Teacher(Lessons(balanced=1.0, types=("rec_loc2obj",)))
+def test_one_object_question_in_ten_is_about_an_empty_cell() -> None:
+    teacher = Teacher(sampling=SamplingConfig(type_balanced_fraction=1.0, types=("rec_loc2obj",)))
     answers = teacher.begin(0, np.arange(20_000)).question.answer
     assert abs((answers == teacher.lexicon.token["nothing"]).mean() - 0.1) < 0.01
 
 
-def digest(seed: int, indices: list[int], steps: int = 40, batch: int | None = None, drawn: bool = False) -> list[str]:
-    """Per episode index, a hash of all that happens in it under fixed actions, played in batches of a size."""
+def digest(seed: int, indices: list[int], steps: int = 40, batch: int | None = None, render: bool = False) -> list[str]:
+    """For each episode index, a hash of all arrays of the episode under fixed actions, played in batches of a size."""
     from groundling.world.rendering import draw, view_cells
 
-    teacher = Teacher(Lessons(balanced=0.2, curriculum=100))
+    teacher = Teacher(sampling=SamplingConfig(curriculum_episodes=100, type_balanced_fraction=0.2))
     hashes = []
     for start in range(0, len(indices), batch or len(indices)):
         part = indices[start : start + (batch or len(indices))]
         episode = teacher.begin(seed, part)
-        running = [hashlib.sha256() for _ in part]
+        partial = [hashlib.sha256() for _ in part]
         for t in range(steps):
             actions = (np.array(part) * 7 + t * t) % 4
-            if drawn:
+            if render:
                 draw(view_cells(episode.state), teacher.catalog.pictures[12])
             for b in range(len(part)):
                 for name, array in episode.arrays().items():
                     if name != "seed":
-                        running[b].update(np.ascontiguousarray(array[b]).tobytes())
+                        partial[b].update(np.ascontiguousarray(array[b]).tobytes())
             episode, _ = teacher.step(episode, actions)
-        hashes += [h.hexdigest() for h in running]
+        hashes += [h.hexdigest() for h in partial]
     return hashes
 
 
@@ -166,13 +172,13 @@ GOLDEN = ["a30befd216348652", "fcd8a0dcb84cc078"]
 
 
 @pytest.mark.slow
-def test_same_seed_and_index_same_session() -> None:
-    """Whatever the batch size, the order, the process, and whether anything is drawn."""
+def test_seed_and_index_determine_the_episode() -> None:
+    """Batch size, order, process and rendering make no difference; GOLDEN must not change between versions."""
     indices = list(range(256))
     whole = digest(42, indices, steps=6)
     assert digest(42, indices[:21], steps=6, batch=1) == whole[:21]
     assert digest(42, indices, steps=6, batch=7) == whole
-    assert digest(42, indices[::-1], steps=6, batch=64, drawn=True) == whole[::-1]
+    assert digest(42, indices[::-1], steps=6, batch=64, render=True) == whole[::-1]
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         parts = pool.starmap(digest, [(42, indices[:128], 6), (42, indices[128:], 6)])
     assert parts[0] + parts[1] == whole
@@ -180,9 +186,9 @@ def test_same_seed_and_index_same_session() -> None:
     assert [hashlib.sha256("".join(hashes).encode()).hexdigest()[:16] for hashes in runs] == GOLDEN
 
 
-def test_curriculum() -> None:
-    """Episodes grow with their index: open space, objects, walls, classes and words."""
-    teacher = Teacher(Lessons(curriculum=1000))
+def test_curriculum_increases_difficulty_with_the_index() -> None:
+    """The limits of open space, objects, classes and words grow with the episode index."""
+    teacher = Teacher(sampling=SamplingConfig(curriculum_episodes=1000))
     n = 2000
     episode = teacher.begin(0, np.arange(n))
     walls = (episode.state.grid == WALL).sum(axis=1)
@@ -200,7 +206,7 @@ def test_curriculum() -> None:
     assert len(set(classes[1].tolist())) > 100
 
 
-def test_snapshot_goes_on_the_same() -> None:
+def test_restored_snapshot_continues_identically() -> None:
     teacher = Teacher()
     actions = np.random.default_rng(0).integers(0, 4, (30, 16))
     episode = teacher.begin(1, np.arange(16))
@@ -214,7 +220,7 @@ def test_snapshot_goes_on_the_same() -> None:
         np.testing.assert_array_equal(array, restored.arrays()[name])
 
 
-def test_step_leaves_its_argument_alone() -> None:
+def test_step_and_reset_do_not_change_their_argument() -> None:
     teacher = Teacher()
     episode = teacher.begin(0, np.arange(8))
     before = episode.arrays()
@@ -225,33 +231,60 @@ def test_step_leaves_its_argument_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lessons", "complaint"),
+    ("settings", "message"),
     [
-        ({"size": 2}, "map size 2"),
-        ({"objects": (0, 5)}, r"objects 0\.\.5"),
-        ({"objects": (3, 2)}, r"objects 3\.\.2"),
-        ({"walls": (-1, 5)}, r"walls -1\.\.5"),
-        ({"size": 4, "walls": (0, 15)}, "too many for 4 x 4"),
-        ({"max_steps": 0}, "max_steps 0"),
-        ({"balanced": 1.5}, r"balanced 1\.5"),
-        ({"types": ("nav_obb",)}, "unknown sentence type 'nav_obb'"),
-        ({"curriculum": -1}, "curriculum -1"),
+        ({"size": 2}, "size must be an integer from 3 to 64, got 2"),
+        ({"size": "7"}, "size must be an integer from 3 to 64, got '7'"),
+        ({"size": 9.0}, r"size must be an integer from 3 to 64, got 9\.0"),
+        ({"objects": (0, 5)}, "objects must be an integer from 1 to 16, got 0"),
+        ({"objects": (3, 2)}, r"objects must be a pair \(minimum, maximum\) with minimum <= maximum, got \(3, 2\)"),
+        ({"objects": 3}, r"objects must be a pair \(minimum, maximum\), got 3; for exactly 3 write \(3, 3\)"),
+        ({"walls": (-1, 5)}, "walls must be an integer from 0 to 49, got -1"),
+        (
+            {"size": 4, "walls": (0, 15)},
+            "walls and the agent must fit on the map, got up to 21 cells for a map of 4 x 4",
+        ),
+        ({"max_steps": 0}, "max_steps must be an integer from 1 to 32767, got 0"),
     ],
 )
-def test_bad_lessons(lessons: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
-        Lessons(**lessons)
+def test_invalid_world_config_is_rejected(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        WorldConfig(**settings)
 
 
-def test_impossible_sessions_are_refused(splits: dict[str, Split]) -> None:
-    with pytest.raises(InputError, match="has no sentence of type nav_obj"):
-        Teacher(Lessons(balanced=1.0, types=("nav_obj",)), splits["zs1"], "test").begin(0, [0])
-    with pytest.raises(InputError, match="nav_bw_obj needs 2 objects"):
-        Teacher(Lessons(objects=(1, 1), balanced=1.0, types=("nav_bw_obj",))).begin(0, [0])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"type_balanced_fraction": 1.5},
+            r"type_balanced_fraction must be a number at least 0 and at most 1, got 1\.5",
+        ),
+        ({"type_balanced_fraction": float("nan")}, "type_balanced_fraction must be a number .*, got nan"),
+        ({"curriculum_episodes": -1}, "curriculum_episodes must be an integer of at least 0, got -1"),
+        ({"curriculum_episodes": 1e4}, r"curriculum_episodes must be an integer of at least 0, got 10000\.0"),
+        ({"types": "nav_obj"}, r"types must be a sequence of sentence types such as \(\"nav_obj\",\), got 'nav_obj'"),
+        ({"types": (3,)}, r"types must be a sequence of sentence types .*, got \(3,\)"),
+        ({"types": ()}, "types must name at least one sentence type, got none"),
+        ({"types": ("nav_obb",)}, "sentence type must be one of .*, got 'nav_obb', did you mean 'nav_obj'"),
+    ],
+)
+def test_invalid_sampling_config_is_rejected(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Teacher(sampling=SamplingConfig(**settings))
+
+
+def test_impossible_episodes_are_rejected(splits: dict[str, Split]) -> None:
+    def of_type(name: str) -> SamplingConfig:
+        return SamplingConfig(type_balanced_fraction=1.0, types=(name,))
+
+    with pytest.raises(InputError, match="nav_obj has no sentence in the test phase of split zs1"):
+        Teacher(split=splits["zs1"], phase="test", sampling=of_type("nav_obj")).begin(0, [0])
+    with pytest.raises(InputError, match="nav_bw_obj needs maps with 2 objects, got at most 1"):
+        Teacher(WorldConfig(objects=(1, 1)), sampling=of_type("nav_bw_obj")).begin(0, [0])
     everything = Split("zs2", 99, 0, tuple((word,) for word in Catalog.default().classes))
-    with pytest.raises(InputError, match="no map triggers"):
+    with pytest.raises(InputError, match="no map triggers a sentence that the split allows; hold out less"):
         Teacher(split=everything, phase="train").begin(0, [0])
-    with pytest.raises(InputError, match="seed -1"):
+    with pytest.raises(InputError, match=r"seed must be integers from 0 to 2\*\*63 - 1, got -1"):
         Teacher().begin(-1, [0])
-    with pytest.raises(InputError, match="episode index"):
+    with pytest.raises(InputError, match=r"episode index must be integers from 0 to 2\*\*63 - 1, got \[-2\]"):
         Teacher().begin(0, [-2])

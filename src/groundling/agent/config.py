@@ -15,32 +15,33 @@ class AgentConfig:
     """Hyperparameters of a model. The defaults are the paper's."""
 
     method: str = "ours"
-    """Name of the model: ours, ca, san, vl, ce or nava."""
+    """Model: ours, ca, san, vl, ce or nava (described by `groundling models`)."""
+    # With the value of the light floor, about 240, objects stand out before any training.
     pixel_offset: float = 0.0
-    """Pixel value that is mapped to 0; the light floor's value (about 240) makes objects stand out from the start."""
+    """Value subtracted from all pixel values, which are 0 to 255."""
     pixel_scale: float = 255.0
-    """Divisor of pixel values, after the offset."""
+    """Divisor of pixel values, after pixel_offset is subtracted."""
     channels: int = 256
-    """Channels of the CNN's output, and of the parametric cube; D is the sum of the two."""
+    """Channels of the CNN output, and also of the parametric cube; D is their sum."""
     hidden_units: int = 128
-    """Units of the interpreter's GRUs."""
+    """Hidden units of the interpreter's GRUs."""
     interpreter_steps: int = 3
     """I: number of word-attention steps of the interpreter."""
     planner: str = "mlp"
-    """`mlp`: the paper's M_A; `value_iteration`: sweeps of value iteration on the same two maps."""
+    """Planner: `mlp` (the paper's M_A) or `value_iteration`, both on attention and terrain maps."""
     planner_sweeps: int = 16
-    """K: number of sweeps of `value_iteration`."""
+    """K: number of sweeps of the planner `value_iteration`."""
     temperature: float | None = None
-    """Initial inverse temperature of the word attention, learned; None: the paper's plain softmax of cosines."""
+    """Initial, learned inverse temperature of the word attention (None: fixed to 1, as in the paper)."""
+    # A mixture of two objects detects only one: that with the larger score takes all attention.
     word_detection: str = "mixture"
-    """`mixture`: detect the attended mixture of word embeddings, as in the paper (of two objects, the one with the
-    larger score takes all attention); `per_word`: detect each word by itself and mix the resulting maps."""
+    """`mixture`: detect the attended mean of word embeddings (paper); `per_word`: detect each word, mix maps."""
     sharpness: float | None = None
-    """Initial exponent applied to a sentence's final attention map, learned; None: no exponent, as in the paper."""
+    """Initial, learned exponent of a sentence's final attention map (None: no exponent, as in the paper)."""
     gate_bound: float | None = None
-    """Bound on the logits of the interpreter's gates, see `Gate`; None: unbounded, as in the paper."""
+    """Bound on the logits of the interpreter's gates (None: unbounded, as in the paper)."""
     init: str = "paper"
-    """Standard deviation of initial weights. `paper`: 1 / sqrt(parameters of the layer); `he`: sqrt(2 / inputs)."""
+    """Std of initial weights: 1 / sqrt(parameters of the layer) (`paper`) or sqrt(2 / inputs) (`he`)."""
 
     def __post_init__(self) -> None:
         for name, choices in (("planner", PLANNERS), ("word_detection", WORD_DETECTIONS), ("init", INITS)):

@@ -70,6 +70,8 @@ _STAGES = {
         "balanced": "type_balanced_fraction",
     },
 }
+_PROGRESS = {"steps": "env_steps", "sessions": "episodes"}
+_EVALUATION = {"success": "success_rate", "accuracy": "qa_accuracy"}
 _WORLD = ("size", "objects", "walls", "max_steps")
 _TENSORS = {"perception.places": "perception.positions"}
 
@@ -79,6 +81,13 @@ def upgrade_record(record: dict[str, Any]) -> dict[str, Any]:
     provenance = dict(record["provenance"])
     if "config" in provenance:
         provenance["config"] = upgrade_train_config(provenance["config"])
+    if "progress" in provenance:
+        progress = _renamed(provenance["progress"], _PROGRESS)
+        if progress.get("stage") == "questions":
+            progress["stage"] = "qa_pretraining"
+        provenance["progress"] = {**progress, "evaluation": _renamed(progress.get("evaluation", {}), _EVALUATION)}
+    if "sentences" in provenance:
+        provenance["sentences"] = _renamed(provenance["sentences"], {"heard": "seen"})
     return {
         **record,
         "config": _agent(record["config"]),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.output import Json, Threads, print_json, print_table, set_threads
+from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
 from groundling.errors import check_float, check_int
 from groundling.extras import needs
 from groundling.teacher.teacher import Teacher
@@ -26,9 +26,9 @@ BABYAI_TILE = 22
 
 @app.command
 def world(
-    seconds: Annotated[float, tyro.conf.arg(help="Seconds to measure each rate.")] = 3.0, as_json: Json = False
+    seconds: Annotated[float, tyro.conf.arg(help="Seconds of measurement for each rate.")] = 3.0, as_json: Json = False
 ) -> None:
-    """Benchmark the simulator on one core, with and without rendering, beside NumPy and BabyAI (if installed)."""
+    """Benchmark the simulator on one core, beside NumPy copies and BabyAI."""
     steps, rendered = _ours(seconds)
     result: dict[str, Any] = {"steps": steps, "steps_rendered": rendered, "frame_copies": _copies(seconds)}
     result["rendered_to_copies"] = rendered / result["frame_copies"]
@@ -50,12 +50,12 @@ def world(
 
 @app.command
 def agent(
-    seconds: Annotated[float, tyro.conf.arg(help="Seconds to measure each part.")] = 3.0,
-    planner: Annotated[str, tyro.conf.arg(help="Planner: mlp or value_iteration.")] = "value_iteration",
+    seconds: Annotated[float, tyro.conf.arg(help="Seconds of measurement for each part.")] = 3.0,
+    planner: Annotated[str, tyro.conf.arg(help="Planner of the model: mlp or value_iteration.")] = "value_iteration",
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Benchmark a training update of 256 frames against the reference implementation and matrix products."""
+    """Benchmark a training update, beside the reference implementation."""
     needs("agent")
     from groundling.cli.bench_agent import measure
 
@@ -68,11 +68,11 @@ def agent(
 
 @app.command
 def learn(
-    iterations: Annotated[int, tyro.conf.arg(help="PPO iterations to measure.")] = 5,
+    iterations: Annotated[int, tyro.conf.arg(help="Number of PPO iterations to measure.")] = 5,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Benchmark the preset fast: updates/s, steps/s, time by part, and the reference implementation."""
+    """Benchmark training with the preset fast: updates/s, steps/s and time by part."""
     needs("agent")
     from groundling.cli.bench_learn import measure
 
@@ -85,15 +85,13 @@ def learn(
 
 @app.command
 def page(
-    checkpoint: Annotated[
-        tyro.conf.Positional[str], tyro.conf.arg(help="A file, a run's folder or shipped weights.")
-    ] = "normal",
+    checkpoint: OptionalCheckpoint = "normal",
     clients: Annotated[int, tyro.conf.arg(help="Number of concurrent clients.")] = 50,
-    steps: Annotated[int, tyro.conf.arg(help="Steps per client.")] = 40,
+    steps: Annotated[int, tyro.conf.arg(help="Number of environment steps of each client.")] = 40,
     pause: Annotated[float, tyro.conf.arg(help="Seconds between the steps of a client.")] = 0.25,
     as_json: Json = False,
 ) -> None:
-    """Benchmark the latency of a step with its explanation for many concurrent clients of the page."""
+    """Benchmark the latency of a step on the web page with many clients."""
     needs("agent")
     needs("page")
     from groundling.cli.bench_page import measure

@@ -2,21 +2,17 @@
 
 import json
 import sys
-from pathlib import Path
-from typing import Annotated
 
-import tyro
-
-from groundling.cli.output import Json, print_json, print_table
+from groundling.cli.output import Json, RunFolder, print_json, print_table
 from groundling.errors import InputError
 from groundling.extras import needs
 
 
 def check_leaks(
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Folder of a training run.")],
+    run: RunFolder,
     as_json: Json = False,
 ) -> None:
-    """Prove from the training log of a run that nothing held out was trained on."""
+    """Check the log of a run: were held-out words or pairs in training sentences?"""
     needs("agent")
     from groundling.learn.config import TrainConfig
     from groundling.learn.trainer import check_run

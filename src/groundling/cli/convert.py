@@ -10,8 +10,10 @@ from groundling.extras import needs
 
 
 def convert(
-    source: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Checkpoint file of any earlier version.")],
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Checkpoint file to write.")],
+    source: Annotated[
+        tyro.conf.Positional[Path], tyro.conf.arg(metavar="SOURCE", help="Checkpoint file of any version.")
+    ],
+    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="OUT", help="Checkpoint file to write.")],
 ) -> None:
     """Rewrite a checkpoint of an earlier version in the current format."""
     needs("agent")

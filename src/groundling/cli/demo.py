@@ -16,12 +16,14 @@ SHOWN = 12
 
 
 def demo(
-    out: Annotated[Path, tyro.conf.arg(help="Folder for the run, its table and its images.")] = Path("out"),
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write the run, its table and its images to.")] = Path("out"),
     preset: Annotated[str, tyro.conf.arg(help="Training preset: smoke, fast or paper.")] = "smoke",
-    episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes for each kind of sentence.")] = 1000,
+    episodes: Annotated[
+        int, tyro.conf.arg(help="Evaluation episodes on each of normal, ZS1 and ZS2 sentences.")
+    ] = 1000,
     threads: Threads = None,
 ) -> None:
-    """Train an agent in a small world, evaluate it on known and new sentences, write a table and images."""
+    """Train an agent in a small world, evaluate it, and write a table and images."""
     needs("agent")
     needs("study")
     from groundling.cli.train import follow

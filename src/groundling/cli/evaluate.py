@@ -25,20 +25,35 @@ from groundling.extras import needs
 def evaluate(
     checkpoint: Checkpoint,
     split: Annotated[
-        str | None, tyro.conf.arg(help="Split: normal, zs1, zs2 or novel (default: that of training).")
+        str | None,
+        tyro.conf.arg(
+            metavar="STR",
+            help="Split to evaluate on: normal, zs1, zs2 or novel.",
+            help_behavior_hint="(default: that of training)",
+        ),
     ] = None,
-    holdout: Annotated[float | None, tyro.conf.arg(help="Percentage held out (default: that of training).")] = None,
+    holdout: Annotated[
+        float | None,
+        tyro.conf.arg(
+            metavar="FLOAT",
+            help="Percentage of word pairs (zs1) or words (zs2, novel) that the split holds out.",
+            help_behavior_hint="(default: that of training)",
+        ),
+    ] = None,
     phase: Annotated[
-        str, tyro.conf.arg(help="test: sentences with something held out; train: sentences without.")
+        str, tyro.conf.arg(help="Sentences with held-out pairs or words (test), or those without (train).")
     ] = "test",
     episodes: Episodes = 5000,
     episodes_per_type: EpisodesPerType = 1000,
     device: Device = "auto",
     threads: Threads = None,
-    out: Annotated[Path | None, tyro.conf.arg(help="JSON file to write the report to.")] = None,
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help="JSON file to write the report to.", help_behavior_hint="(default: none)"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Evaluate an agent: success rate, reward, SPL, QA accuracy and attention, with 95 % intervals."""
+    """Evaluate an agent: success rate, QA accuracy and more, with 95 % intervals."""
     needs("agent")
     from groundling.atomic_write import atomic_write
     from groundling.evaluation.evaluator import evaluate

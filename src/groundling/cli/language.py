@@ -15,7 +15,13 @@ from groundling.world.catalog import Catalog
 
 app = tyro.extras.SubcommandApp()
 Type = Annotated[
-    str | None, tyro.conf.arg(name="type", metavar="T", help=f"Sentence type (default: all): {', '.join(TYPES)}.")
+    str | None,
+    tyro.conf.arg(
+        name="type",
+        metavar="TYPE",
+        help=f"Only sentences of this type: {', '.join(TYPES)}.",
+        help_behavior_hint="(default: all types)",
+    ),
 ]
 
 
@@ -56,7 +62,7 @@ def sample(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Sample sentences: a random type, then a template, then a filling."""
+    """Sample sentences: a random type, then a template, then words for its slots."""
     check_int("n", n, 0)
     check_int("seed", seed, 0)
     grammar, rng = the_grammar(), np.random.default_rng(seed)
@@ -75,7 +81,12 @@ def sample(
 @app.command(name="list")
 def list_(
     type_: Type = None,
-    n: Annotated[int | None, tyro.conf.arg(aliases=["-n"], help="Maximum number of sentences (default: all).")] = None,
+    n: Annotated[
+        int | None,
+        tyro.conf.arg(
+            aliases=["-n"], metavar="INT", help="Maximum number of sentences.", help_behavior_hint="(default: all)"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List every sentence, one per line, in the order of the grammar."""
@@ -92,7 +103,10 @@ def list_(
 
 @app.command
 def parse(
-    sentence: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Sentence to parse.")], as_json: Json = False
+    sentence: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(metavar="SENTENCE", help="Sentence to parse, in quotes.")
+    ],
+    as_json: Json = False,
 ) -> None:
     """Print the type and slots of a sentence, or why it is not in the language."""
     grammar = the_grammar()

@@ -5,7 +5,7 @@ from groundling.extras import needs
 
 
 def models(as_json: Json = False) -> None:
-    """List the models: number of parameters, attention mechanism, and whether they answer questions."""
+    """List the models: the paper's model (ours) and its baselines."""
     needs("agent")
     from groundling.agent import MODELS, AgentConfig, build
 

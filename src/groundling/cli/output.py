@@ -1,10 +1,15 @@
 """How commands print: a table for people, JSON for programs; and the options that several commands share."""
 
+import io
 import json
+import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import tyro
 from rich.console import Console
@@ -14,17 +19,24 @@ from rich.table import Table
 from groundling.errors import check_int
 
 Json = Annotated[bool, tyro.conf.arg(name="json", help="Print JSON instead of tables.")]
-Seed = Annotated[int, tyro.conf.arg(name="seed", help="Random seed, 0 or larger.")]
+Seed = Annotated[int, tyro.conf.arg(name="seed", help="Random seed (an integer of at least 0).")]
 Device = Annotated[str, tyro.conf.arg(help="PyTorch device: auto (a GPU if there is one), cpu, cuda or mps.")]
 Threads = Annotated[
     int | None,
-    tyro.conf.arg(help="PyTorch threads (default: all cores); use 1 when several commands run at the same time."),
+    tyro.conf.arg(
+        metavar="INT",
+        help="PyTorch threads; use 1 when several commands run at the same time.",
+        help_behavior_hint="(default: all cores)",
+    ),
 ]
 Checkpoint = Annotated[
-    tyro.conf.Positional[str], tyro.conf.arg(help="Checkpoint file, run folder or name of pretrained weights.")
+    tyro.conf.Positional[str],
+    tyro.conf.arg(metavar="CHECKPOINT", help="Checkpoint file, run folder or name of pretrained weights."),
 ]
-Episodes = Annotated[int, tyro.conf.arg(help="Evaluation episodes from the natural distribution.")]
-EpisodesPerType = Annotated[int, tyro.conf.arg(help="Evaluation episodes for each sentence type.")]
+OptionalCheckpoint = Annotated[Checkpoint, tyro.conf.arg(metavar="[CHECKPOINT]")]
+RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN", help="Folder of a training run.")]
+Episodes = Annotated[int, tyro.conf.arg(help="Evaluation episodes with the natural distribution of sentence types.")]
+EpisodesPerType = Annotated[int, tyro.conf.arg(help="Evaluation episodes for each sentence type, in addition.")]
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of episodes done, and in total."""
@@ -38,6 +50,45 @@ def set_threads(threads: int | None) -> None:
         import torch
 
         torch.set_num_threads(check_int("threads", threads, 1))
+
+
+class _HelpBuffer(io.StringIO):
+    """Collects printed help, with the properties of the real output on which its colors and frames depend."""
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__()
+        self.out = out
+
+    @property
+    def encoding(self) -> str:
+        return self.out.encoding
+
+    def isatty(self) -> bool:
+        return self.out.isatty()
+
+
+@contextmanager
+def folded_help() -> Iterator[None]:
+    """Fold printed help to the width of the terminal: tyro folds option tables, but no usage and description."""
+    out = sys.stdout
+    buffer = _HelpBuffer(out)
+    try:
+        with redirect_stdout(buffer):
+            yield
+    finally:
+        width = shutil.get_terminal_size().columns
+        out.writelines(f"{_fold(line.rstrip(), width)}\n" for line in buffer.getvalue().splitlines())
+
+
+def _fold(line: str, width: int) -> str:
+    """A line of help folded between words; an option of the usage and its value stay together."""
+    if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width:
+        return line
+    if "usage:" in line:
+        line = re.sub(r",(?=\S)", ", ", line)
+        line = re.sub(r"\[--.*?\]+", lambda option: option[0].replace(" ", "\0"), line)
+    folded = textwrap.fill(line, width, subsequent_indent="  " if "usage:" in line else "", break_on_hyphens=False)
+    return folded.replace("\0", " ")
 
 
 def print_json(value: Any) -> None:

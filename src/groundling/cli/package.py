@@ -9,6 +9,7 @@ from groundling.cli.output import (
     Episodes,
     EpisodesPerType,
     Json,
+    RunFolder,
     Threads,
     print_json,
     print_table,
@@ -20,14 +21,17 @@ from groundling.extras import needs
 
 
 def package(
-    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Folder of a training run.")],
-    out: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="Files to write, without suffix.")],
+    run: RunFolder,
+    out: Annotated[
+        tyro.conf.Positional[Path],
+        tyro.conf.arg(metavar="OUT", help="Path of the files OUT.safetensors (weights) and OUT.json (model card)."),
+    ],
     episodes: Episodes = 5000,
     episodes_per_type: EpisodesPerType = 1000,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Write a run's agent in half precision with a model card: training command, leak check and scores."""
+    """Write the agent of a run in half precision, with a model card of its scores."""
     needs("agent")
     from groundling.study.model_card import package
 

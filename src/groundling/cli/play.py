@@ -27,7 +27,7 @@ def play(
     threads: Annotated[int, tyro.conf.arg(help="PyTorch threads.")] = 1,
     no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
 ) -> None:
-    """Serve a web page to give an agent sentences, inspect its steps, edit its world and teach it words."""
+    """Serve a web page to run, inspect and teach an agent in an editable world."""
     needs("agent")
     needs("page")
     check_int("port", port, 0, (1 << 16) - 1)

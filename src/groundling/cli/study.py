@@ -13,7 +13,7 @@ import tyro
 from rich.console import Console
 from rich.progress import track
 
-from groundling.cli.output import Json, Threads, print_json, print_table, set_threads
+from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
 from groundling.errors import InputError, check_choice, check_int
 from groundling.extras import needs
 
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
     from groundling.study.grid import Run
 
 app = tyro.extras.SubcommandApp()
-Only = Annotated[tuple[str, ...], tyro.conf.arg(help="Names of runs, or patterns such as 'ours-zs2-*' (default: all).")]
-Results = Annotated[str, tyro.conf.arg(help="Folder or fsspec path of the result files.")]
-Work = Annotated[str, tyro.conf.arg(help="Folder or fsspec path of unfinished runs.")]
+Only = Annotated[
+    tuple[str, ...],
+    tyro.conf.arg(
+        metavar="NAME [NAME ...]",
+        help="Names of runs, or patterns such as 'ours-zs2-*'.",
+        help_behavior_hint="(default: all runs of the study)",
+    ),
+]
+Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of the result files.")]
+Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of unfinished runs.")]
 RESULTS, WORK, REPRESENTATIONS = "results/study", "runs/study", "results/representations"
 
 
@@ -34,14 +41,24 @@ def run(
     work: Work = WORK,
     workers: Annotated[int, tyro.conf.arg(help="Number of runs at the same time on this machine.")] = 1,
     threads_per_run: Annotated[
-        int | None, tyro.conf.arg(help="PyTorch threads of each run (default: cores / workers).")
+        int | None,
+        tyro.conf.arg(
+            metavar="INT", help="PyTorch threads of each run.", help_behavior_hint="(default: cores / workers)"
+        ),
     ] = None,
-    engine: Annotated[str, tyro.conf.arg(help="Launcher: local, or ray for many machines.")] = "local",
+    engine: Annotated[
+        str, tyro.conf.arg(help="Where to run: local (this machine) or ray (the machines of a Ray cluster).")
+    ] = "local",
     address: Annotated[
-        str | None, tyro.conf.arg(help="Address of a Ray cluster (default: start one on this machine).")
+        str | None,
+        tyro.conf.arg(
+            metavar="HOST:PORT",
+            help="Address of the Ray cluster.",
+            help_behavior_hint="(default: start a cluster on this machine)",
+        ),
     ] = None,
 ) -> None:
-    """Execute the runs that have no result yet. Interrupted runs resume; completed runs are skipped."""
+    """Execute the runs of the study that have no result yet, or resume them."""
     needs("agent")
     needs("study")
     from groundling.study.grid import select_runs
@@ -74,7 +91,7 @@ def run(
 
 @app.command
 def status(only: Only = (), results: Results = RESULTS, work: Work = WORK, as_json: Json = False) -> None:
-    """List which runs are done, running or missing."""
+    """List the runs of the study: done, running or missing."""
     needs("agent")
     needs("study")
     from groundling.study.grid import select_runs
@@ -105,10 +122,10 @@ def _state(run: "Run", results: Any, works: Any) -> dict[str, Any]:
 def table(
     only: Only = (),
     results: Results = RESULTS,
-    markdown: Annotated[bool, tyro.conf.arg(help="Print Markdown.")] = False,
+    markdown: Annotated[bool, tyro.conf.arg(help="Print tables in Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Print the results beside the paper's numbers, from result files alone."""
+    """Print tables of the results beside the paper's numbers."""
     needs("study")
     from groundling.study import tables
     from groundling.study.result_store import Store
@@ -139,12 +156,12 @@ def table(
 
 @app.command
 def representations(
-    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Agent to analyze.")] = "normal",
-    out: Annotated[Path, tyro.conf.arg(help="Folder for the arrays.")] = Path(REPRESENTATIONS),
+    agent: OptionalCheckpoint = "normal",
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write the arrays to.")] = Path(REPRESENTATIONS),
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Extract the arrays for the figures of an agent's channel masks, word contexts and attention."""
+    """Extract an agent's channel masks, word contexts and attention for figures."""
     needs("agent")
     needs("study")
     from groundling.learn.trained_agent import load_agent
@@ -160,13 +177,19 @@ def representations(
 
 @app.command(name="few-shot")
 def few_shot(
-    agent: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Agent trained with --split novel.")] = "novel-12",
-    episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word after each lesson.")] = 200,
-    out: Annotated[Path, tyro.conf.arg(help="Folder for few_shot.json and the curve.")] = Path("results"),
+    agent: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(
+            metavar="[CHECKPOINT]",
+            help="Checkpoint file, run folder or name of pretrained weights, trained with --split novel.",
+        ),
+    ] = "novel-12",
+    episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word, for each set of examples.")] = 200,
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and few_shot.svg to.")] = Path("results"),
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Teach each novel word from 1, 2, 5, 10 and 50 examples, five times each, and evaluate its use."""
+    """Teach an agent each novel word from 1 to 50 examples, and evaluate it."""
     needs("agent")
     needs("study")
     from groundling.atomic_write import atomic_write
@@ -197,15 +220,14 @@ def few_shot(
     print_table(f"Means over {len(words)} words", ("examples", "success rate, %", "QA accuracy, %"), rows)
 
 
-@app.command
 def figures(
     results: Results = RESULTS,
     representations: Annotated[Path, tyro.conf.arg(help="Folder with the arrays of `study representations`.")] = Path(
         REPRESENTATIONS
     ),
-    out: Annotated[Path, tyro.conf.arg(help="Folder for the figures.")] = Path("results/figures"),
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write the figures to.")] = Path("results/figures"),
 ) -> None:
-    """Draw every figure from result files alone, as SVG and PNG."""
+    """Draw the figures of the study from its result files, as SVG and PNG."""
     needs("study")
     from groundling.study.figures import draw_all
     from groundling.study.result_store import Store

@@ -1,6 +1,7 @@
 """`groundling train`"""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from groundling.errors import check_choice
 from groundling.extras import needs
 
 if TYPE_CHECKING:
+    from groundling.learn.config import TrainConfig
     from groundling.learn.trainer import Trainer
 
 SIGNAL_EXIT_CODE = 128
@@ -20,42 +22,69 @@ SIGNAL_EXIT_CODE = 128
 
 
 def help_train() -> None:
-    """Train an agent: `groundling train [fast | paper | smoke] [options]`."""
+    """Train an agent: groundling train {fast,paper,smoke} [options]."""
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """The options of a training run that do not change what is trained."""
+
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(
+            metavar="PATH",
+            help="Folder to write the run to.",
+            help_behavior_hint="(default: runs/PRESET-SPLIT-SEED)",
+        ),
+    ] = None
+    resume: Annotated[bool, tyro.conf.arg(help="Resume the run in the folder of --out, if it has one.")] = False
+    minutes: Annotated[
+        float | None,
+        tyro.conf.arg(
+            metavar="FLOAT",
+            help="Training budget in minutes, cumulative over resumes.",
+            help_behavior_hint="(default: no limit)",
+        ),
+    ] = None
+    threads: Threads = None
+    device: Device = "auto"
+    save_seconds: Annotated[float, tyro.conf.arg(help="Seconds between saves of the training state.")] = 30.0
 
 
 def train(arguments: list[str]) -> None:
-    """Parse and run `[PRESET] [options]`. The presets are imported only here, because they need PyTorch."""
+    """Parse and run `[PRESET] [options]`."""
     needs("agent")
+    from groundling.learn.trainer import Trainer
+
+    preset, config, options = parse_train(arguments)
+    set_threads(options.threads)
+    split = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
+    folder = options.out or Path("runs") / f"{preset}-{split}-{config.seed}"
+    follow(Trainer(config, folder, options.resume, options.device, options.save_seconds), options.minutes)
+
+
+def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]":
+    """The preset, config and options of `[PRESET] [options]`. Imports the presets, which need PyTorch."""
     from groundling.learn.config import PRESETS, TrainConfig
 
     preset = arguments[0] if arguments and not arguments[0].startswith("-") else "fast"
     check_choice("preset", preset, PRESETS)
 
-    def run(
+    def parse(
+        options: Annotated[TrainOptions, tyro.conf.arg(name="")] = TrainOptions(),
         config: Annotated[TrainConfig, tyro.conf.arg(name="")] = PRESETS[preset],
-        out: Annotated[Path | None, tyro.conf.arg(help="Folder of the run (default: a folder in runs/).")] = None,
-        resume: Annotated[bool, tyro.conf.arg(help="Resume the run in the folder, if there is one.")] = False,
-        minutes: Annotated[
-            float | None, tyro.conf.arg(help="Training budget in minutes, cumulative over resumes (default: none).")
-        ] = None,
-        threads: Threads = None,
-        device: Device = "auto",
-        save_seconds: Annotated[float, tyro.conf.arg(help="Seconds between saves of the state.")] = 30.0,
-    ) -> None:
-        from groundling.learn.trainer import Trainer
+    ) -> tuple[str, TrainConfig, TrainOptions]:
+        return preset, config, options
 
-        set_threads(threads)
-        split = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
-        folder = out or Path("runs") / f"{preset}-{split}-{config.seed}"
-        follow(Trainer(config, folder, resume, device, save_seconds), minutes)
-
-    run.__doc__ = f"Train an agent. Presets: {', '.join(PRESETS)}. The defaults below are those of `{preset}`."
-    tyro.cli(
-        run,
+    parsed: tuple[str, TrainConfig, TrainOptions] = tyro.cli(
+        parse,
         prog=f"groundling train {preset}",
-        args=arguments[1:] if arguments and arguments[0] == preset else arguments,
+        description=f"Train an agent. The presets are fast (our recipe), paper (the paper's recipe) and smoke (a small "
+        f"world for a first try); the defaults below are those of {preset}.",
+        args=arguments[1:] if arguments[:1] == [preset] else arguments,
         config=(tyro.conf.FlagCreatePairsOff,),
     )
+    return parsed
 
 
 def follow(trainer: "Trainer", minutes: float | None = None) -> str:

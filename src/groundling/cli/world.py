@@ -26,12 +26,26 @@ app = tyro.extras.SubcommandApp()
 @app.command
 def show(
     seed: Seed = 0,
-    episode: Annotated[int, tyro.conf.arg(help="Index of the episode under the seed.")] = 0,
-    split: Annotated[str, tyro.conf.arg(help="Split: normal, zs1, zs2, novel or a split file.")] = "normal",
-    holdout: Annotated[float, tyro.conf.arg(help="Percentage held out.")] = 50.0,
-    phase: Annotated[str, tyro.conf.arg(help="Phase of the split: train or test.")] = "test",
-    icons: Annotated[Path | None, tyro.conf.arg(help="Folder of icons that replaces the built-in ones.")] = None,
-    png: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help="PNG file to draw the map to.")] = None,
+    episode: Annotated[int, tyro.conf.arg(help="Index of the episode; seed and index determine it.")] = 0,
+    split: Annotated[
+        str, tyro.conf.arg(help="Split of the language: normal, zs1, zs2, novel or the path of a split file.")
+    ] = "normal",
+    holdout: Annotated[
+        float, tyro.conf.arg(help="Percentage of word pairs (zs1) or words (zs2, novel) that the split holds out.")
+    ] = 50.0,
+    phase: Annotated[
+        str, tyro.conf.arg(help="Sentences with held-out pairs or words (test), or those without (train).")
+    ] = "test",
+    icons: Annotated[
+        Path | None,
+        tyro.conf.arg(
+            metavar="PATH", help="Folder of icons to draw objects with.", help_behavior_hint="(default: built-in icons)"
+        ),
+    ] = None,
+    png: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help="PNG file to draw the map to.", help_behavior_hint="(default: none)"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the first step of an episode: map, command, question and a shortest path."""
@@ -58,10 +72,12 @@ def show(
 
 @app.command
 def replay(
-    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(help="File with one episode per line.")],
+    file: Annotated[
+        tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE", help="JSON Lines file, one episode per line.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Replay written episodes, one JSON object per line, and print positions and rewards."""
+    """Replay episodes of a JSON Lines file, and print positions and rewards."""
     episodes = replay_file(file, OBJECTS)
     if as_json:
         for played in episodes:

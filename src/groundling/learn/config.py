@@ -23,28 +23,32 @@ class QAPretrainingConfig:
     """First stage of `fast`: question answering alone, on the observations of a random walk."""
 
     updates: int = 0
-    """Maximum number of updates; 0 skips the stage."""
+    """Maximum number of updates of QA pretraining; 0 skips this stage."""
     target_accuracy: float = 0.97
-    """The stage ends when the recent QA accuracy at full difficulty reaches this fraction."""
+    """Recent QA accuracy (0 to 1) at full difficulty at which the stage ends."""
     batch_size: int = 128
-    """Number of parallel environments, and of questions in an update."""
+    """Number of parallel environments, each of which gives at most one question per update."""
     lr: float = 1e-3
-    """Learning rate of Adam."""
+    """Learning rate of AdamW."""
+    # Without warmup, many ReLUs die in the first updates.
     warmup_updates: int = 100
-    """Updates of linear learning rate warmup; without it, many ReLUs die in the first updates."""
+    """Updates over which the learning rate rises linearly from zero."""
     reset_prob: float = 0.3
-    """Probability at each step that an episode is abandoned for a new one."""
+    """Probability at each step that an episode is abandoned and a new one begins."""
+    # A larger fraction slows learning down: rare types are compositions of common ones, and are learned quickly in the
+    # next stage.
     type_balanced_fraction: float = 0.1
-    """Fraction of the episodes sampled for a question type. A larger one slows learning down: rare types are
-    compositions of common ones, and are learned quickly in the next stage."""
+    """Fraction of episodes for which a question type is sampled first, then a map that allows it."""
+    # Without a curriculum, some seeds never learn to answer with objects: early on, a blurred attention map gives the
+    # safest answers, and the gates saturate.
     curriculum_episodes: int = 20_000
-    """G: number of episodes over which the difficulty grows to its maximum. Without a curriculum, some seeds never
-    learn to answer with objects: early on, a blurred attention map gives the safest answers, and the gates saturate."""
+    """G: number of episodes over which the difficulty grows to its maximum."""
+    # Without this loss, some seeds solve localization by convolving the map with itself, which does not transfer to
+    # other questions.
     gate_coef: float = 0.1
-    """Coefficient of the mean gate. Without it, some seeds solve localization by convolving the map with itself, which
-    does not transfer to other questions."""
+    """Coefficient of the gate loss, the mean of the interpreter's gates."""
     max_grad_norm: float = 10.0
-    """Gradient norm above which gradients are clipped."""
+    """Gradient norm above which gradients are scaled down to it."""
 
     @property
     def length(self) -> int:
@@ -59,39 +63,43 @@ class QAPretrainingConfig:
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """Second stage of `fast`: navigation by proximal policy optimization, with a question at every step."""
+    """Second stage of `fast`: navigation by PPO (proximal policy optimization), with a question at every step."""
 
     iterations: int = 0
-    """Number of rollouts, each followed by updates; 0 skips the stage."""
+    """Number of PPO iterations, each a rollout and its updates; 0 skips this stage."""
     num_envs: int = 128
     """Number of parallel environments."""
     num_steps: int = 16
     """Steps of each environment in a rollout."""
     epochs: int = 2
-    """Passes over each rollout."""
+    """Passes over each rollout in updates."""
+    # All steps of an environment, so that a command is read once for many observations.
     envs_per_minibatch: int = 16
-    """Environments in a minibatch, with all their steps, so that a command is read once for many observations."""
+    """Number of environments in a minibatch, each with all its steps of the rollout."""
     lr: float = 7e-4
-    """Initial learning rate of Adam; it decays linearly to zero."""
+    """Initial learning rate of AdamW; it decays linearly to zero."""
+    # Higher than `lr`, because these parts are small and untrained when this stage begins.
     planner_lr: float = 3e-3
-    """The same for the planner and the terrain, which are small and start untrained here, and for the sharpness."""
+    """Initial learning rate of planner, terrain and attention sharpness; it decays linearly to zero."""
+    # With the paper's 0.99, early values are large and negative, and learning starts slowly.
     gamma: float = 0.95
-    """Discount. With the paper's 0.99, early values are large and negative, and learning starts slowly."""
+    """Discount factor."""
     gae_lambda: float = 0.95
     """Lambda of generalized advantage estimation."""
     clip_range: float = 0.2
     """Clipping range of the probability ratio."""
+    # It decays, because a greedy policy that was trained with an entropy bonus to the end oscillates.
     entropy_coef: float = 0.01
-    """Initial coefficient of the entropy bonus; it decays linearly to zero, because a greedy policy that was trained
-    with entropy to the end oscillates."""
+    """Initial coefficient of the entropy bonus; it decays linearly to zero."""
     value_coef: float = 0.25
     """Coefficient of the value loss."""
     answer_coef: float = 1.0
-    """Coefficient of the answer loss."""
+    """Coefficient of the answer loss (cross entropy of the answers to questions)."""
     hindsight_coef: float = 0.3
-    """Coefficient of the hindsight loss: attention during an episode should be where it was rewarded in the end."""
+    """Coefficient of the hindsight loss: cross entropy of the attention map with the cell that was rewarded."""
     type_balanced_fraction: float = 0.6
-    """Fraction of the episodes sampled for a sentence type."""
+    """Fraction of episodes for which a sentence type is sampled first, then a map that allows it."""
+    # Those that random maps rarely trigger.
     balanced_types: tuple[str, ...] = (
         "nav_col_obj",
         "nav_bw_obj",
@@ -100,10 +108,10 @@ class PPOConfig:
         "rec_bw_obj2loc",
         "rec_bw_obj2col",
     )
-    """The sentence types of that fraction: those that random maps rarely trigger. Types that split and maps exclude are
-    left out."""
+    """Sentence types of the type-balanced fraction; types that split or maps exclude are ignored."""
+    # A small norm would suppress the answer loss.
     max_grad_norm: float = 10.0
-    """Gradient norm above which gradients are clipped; a small one would suppress the answer loss."""
+    """Gradient norm above which gradients are scaled down to it."""
 
     @property
     def length(self) -> int:
@@ -118,32 +126,33 @@ class PPOConfig:
 
 @dataclass(frozen=True)
 class ActorCriticConfig:
-    """The paper's algorithm: one-step actor-critic with prioritized replay."""
+    """The only stage of `paper`: the paper's one-step actor-critic with prioritized experience replay."""
 
     updates: int = 0
-    """Number of minibatches; 0 skips the stage."""
+    """Number of actor-critic updates, each with one minibatch; 0 skips this stage."""
     batch_size: int = 16
-    """Steps in a minibatch, and environments that take a step before each."""
+    """Steps in a minibatch, and parallel environments that take one step before each update."""
     lr: float = 1e-5
     """Learning rate of Adagrad."""
+    # The paper's 1e-4 times the batch size, because its losses are sums over the batch.
     weight_decay: float = 16e-4
-    """The paper's 1e-4 times the batch size, because its losses are sums over the batch."""
+    """Weight decay of Adagrad."""
     gamma: float = 0.99
-    """Discount."""
+    """Discount factor."""
     replay_size: int = 10_000
-    """Capacity of the replay buffer, in steps."""
+    """Capacity of the replay buffer in steps."""
     priority_exponent: float = 0.7
-    """Rank-based priority: P(step of rank r) ~ r ** -priority_exponent (Schaul et al., 2016)."""
+    """Exponent a of prioritized replay: P(step of rank r) ~ r ** -a (Schaul et al., 2016)."""
     target_update_interval: int = 1000
     """Updates between copies of the parameters to the target network."""
     exploration_steps: int = 1_000_000
     """Environment steps over which the probability of a random action falls linearly from 1."""
     final_exploration: float = 0.1
-    """Probability of a random action at the end."""
+    """Probability of a random action after exploration_steps."""
     curriculum_episodes: int = 25_000
     """G: number of episodes over which the difficulty grows to its maximum."""
     type_balanced_fraction: float = 0.0
-    """Fraction of the episodes sampled for a sentence type."""
+    """Fraction of episodes for which a sentence type is sampled first, then a map that allows it."""
 
     @property
     def length(self) -> int:
@@ -160,38 +169,38 @@ class TrainConfig:
     """A training run. Its stages are run in the order of their fields here; a stage of length 0 is skipped."""
 
     seed: int = 0
-    """Seed of initial weights, episodes and all sampling."""
+    """Random seed of initial weights, episodes and action sampling."""
     split: str = "normal"
-    """What is held out: nothing (normal), pairs (zs1), words (zs2, novel), or pairs and words (zs1+zs2)."""
+    """Held out: nothing (normal), word pairs (zs1), words except as answers (zs2), words (novel), or zs1+zs2."""
     holdout: float = 50.0
-    """X, the percentage held out."""
+    """X: percentage of the word pairs or words that is held out."""
     split_seed: int = 0
-    """Seed that samples what is held out."""
+    """Random seed of the choice of held-out word pairs or words."""
     num_classes: int | None = None
-    """Number of object classes in the world (default: all)."""
+    """Number of object classes in the world (None: all)."""
     world: Annotated[WorldConfig, tyro.conf.arg(name="")] = WorldConfig()  # noqa: RUF009 - frozen, as all defaults here
     """Size and content of the maps."""
     agent: AgentConfig = AgentConfig()  # noqa: RUF009
-    """The model."""
+    """Hyperparameters of the model."""
     qa_pretraining: QAPretrainingConfig = QAPretrainingConfig()
     ppo: PPOConfig = PPOConfig()
     actor_critic: ActorCriticConfig = ActorCriticConfig()
+    # Embeddings start as random vectors; a reader that relies on this noise to tell words apart fails on unseen words.
     word_weight_decay: float = 0.0
-    """Decoupled weight decay of the word embeddings (not used by actor_critic). They start as random vectors; a reader
-    that relies on this noise to tell words apart fails on a word that it has not seen."""
+    """Decoupled weight decay of the word embeddings (not used by actor_critic)."""
     reader_weight_decay: float = 0.0
     """Decoupled weight decay of the input weights of the interpreter's GRU (not used by actor_critic)."""
+    # So that the interpreter relies on sentence structure and can read words that it has not seen.
     word_dropout: float = 0.0
-    """Fraction of the interpreter's input words replaced by random embeddings in training (not used by actor_critic),
-    so that it relies on sentence structure and can read words that it has not seen."""
+    """Fraction of the interpreter's input words replaced by random embeddings (not used by actor_critic)."""
     eval_interval: int = 10
-    """Logged lines between evaluations."""
+    """Evaluate after this number of logged lines of metrics."""
     eval_episodes: int = 500
-    """Episodes in each evaluation."""
+    """Number of episodes in each evaluation during training."""
     target_success_rate: float | None = None
-    """Training stops when an evaluation reaches this success rate and target_qa_accuracy (default: never)."""
+    """Stop training when an evaluation reaches this success rate and target_qa_accuracy (None: never)."""
     target_qa_accuracy: float = 1.0
-    """QA accuracy at which training stops, if target_success_rate is set."""
+    """QA accuracy at which training stops, if target_success_rate is set and reached, too."""
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, (1 << 36) - 1)

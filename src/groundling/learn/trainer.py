@@ -86,7 +86,7 @@ class Trainer:
         self.config, self.folder, self.save_seconds = config, folder, save_seconds
         self.device = torch.device(choose_device(device))
         self.order = [name for name, stage in config.stages.items() if stage.length]
-        _prepare(folder, config, resume)
+        _check_folder(folder, config, resume)
         with torch.random.fork_rng():
             torch.manual_seed(config.seed)
             self.model = build(config.agent, config.spec()).to(self.device)
@@ -96,6 +96,7 @@ class Trainer:
         self.log = SentenceLog(self.model.spec.words)
         self.stage = self._make_stage(self.progress.stage)
         self.signal: int | None = None
+        _write_config(folder, config)  # not earlier: bad input above leaves no folder behind
         if resume and self.state_path.exists():
             self._restore()
         _truncate_log(self.metrics_path, self.progress.lines)
@@ -294,17 +295,26 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _prepare(folder: Path, config: TrainConfig, resume: bool) -> None:
-    """Create the folder, or check that it holds the run to resume."""
+def _write_config(folder: Path, config: TrainConfig) -> None:
+    """Create the folder with its config, unless it is there."""
     path = folder / "config.json"
     try:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             atomic_write(path, (json.dumps(config.to_dict(), indent=1) + "\n").encode())
+    except OSError as error:
+        raise InputError(f"folder {folder}: cannot be written ({error.strerror})") from error
+
+
+def _check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
+    """Check that the folder has no run, or the run to resume."""
+    path = folder / "config.json"
+    try:
+        if not path.exists():
             return
         found = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise InputError(f"folder {folder}: cannot be written ({error.strerror})") from error
+        raise InputError(f"folder {folder}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise InputError(f"{path}: not a training config ({error})") from error
     if not resume:

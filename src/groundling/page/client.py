@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from groundling.errors import InputError
-from groundling.learn.trained_agent import Example
+from groundling.learn.few_shot import Example
 from groundling.page import explanations
 from groundling.page.app_state import AppState
 from groundling.page.client_agent import ClientAgent

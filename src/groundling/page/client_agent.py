@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from groundling.errors import InputError
-from groundling.learn.trained_agent import Example, TrainedAgent
+from groundling.learn.few_shot import Example
+from groundling.learn.trained_agent import TrainedAgent
 from groundling.page.app_state import ServedAgent
 from groundling.page.batched_inference import BatchedInference, Intermediates
 from groundling.page.explanations import explanation, intermediate_values

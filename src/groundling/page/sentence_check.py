@@ -65,7 +65,7 @@ def check_sentence(
     text: str, scene: Scene, lexicon: tuple[str, ...], unseen: frozenset[str], limits: Limits
 ) -> SentenceCheck:
     """Check a sentence for an agent with words `lexicon`, of which `unseen` were neither in training nor taught."""
-    words = split(text)
+    words = split_words(text)
     if len(words) > limits.sentence_words:
         raise InputError(f"sentence must have at most {limits.sentence_words} words, got {len(words)}")
     meaning, parse_error = _parse(words, scene)

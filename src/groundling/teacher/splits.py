@@ -210,7 +210,7 @@ def content_words(meaning: Meaning) -> list[str]:
 
 def check_holdout(holdout: Any) -> None:
     """Raise unless `holdout` is a percentage."""
-    is_number = isinstance(holdout, int | float) and not isinstance(holdout, bool)
+    is_number = isinstance(holdout, int | float | np.integer | np.floating) and not isinstance(holdout, bool)
     if not is_number or not 1 <= holdout < 100:
         raise InputError(
             f"holdout must be a percentage, at least 1 and below 100, got {holdout!r}; for one half use 50"

@@ -211,7 +211,7 @@ def make_split(split: str | Path | Split, holdout: float, seed: int, catalog: Ca
         return pairs.joined(words) if tested == "zs1" else words.joined(pairs)
     if str(split) in KINDS:
         return Split.draw(str(split), holdout, seed, catalog.classes, catalog.pairs)
-    if Path(split).is_file():
+    if isinstance(split, str | Path) and Path(split).is_file():
         return Split.load(split)
     known = (*KINDS, JOINT)
     raise InputError(

@@ -1,6 +1,6 @@
 """The types that other packages use of the teacher: how episodes are sampled, episodes, sentences and meanings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,7 +33,8 @@ class SamplingConfig:
         check_float("type_balanced_fraction", self.type_balanced_fraction, 0, 1)
         if self.types is None:
             return
-        if isinstance(self.types, str) or not all(isinstance(name, str) for name in self.types):
+        is_sequence = isinstance(self.types, Sequence) and not isinstance(self.types, str)
+        if not is_sequence or not all(isinstance(name, str) for name in self.types):
             raise InputError(f'types must be a sequence of sentence types such as ("nav_obj",), got {self.types!r}')
         if not self.types:
             raise InputError("types must name at least one sentence type, got none")

@@ -24,13 +24,13 @@ class WorldConfig:
     """Size and content of the maps. The defaults are the paper's test conditions."""
 
     size: int = 7
-    """Side of the square map, in cells (3 to 64)."""
+    """Side of the square map in cells (3 to 64)."""
     objects: tuple[int, int] = (1, 5)
     """Minimum and maximum number of objects on a map."""
     walls: tuple[int, int] = (0, 15)
-    """Minimum and maximum number of wall cells in the open space."""
+    """Minimum and maximum number of wall cells on a map."""
     max_steps: int | None = None
-    """Steps after which an episode is truncated (default: 4 x size)."""
+    """Steps after which an episode is truncated (None: 4 x size)."""
 
     def __post_init__(self) -> None:
         check_int("size", self.size, 3, MAX_SIZE)
