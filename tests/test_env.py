@@ -375,7 +375,7 @@ def test_long_actions_are_shortened_in_error_messages(id_: str) -> None:
     valid = env.action_space.sample()
     for actions in (valid + 1000, valid.astype(float), valid.tolist() * 2, "x" * 10_000):
         with pytest.raises(InputError) as error:
-            env.step(actions)  # type: ignore[arg-type]
+            env.step(actions)
         assert re.match(r"actions must be integers of shape \(64,.*\), each action in .*, got ", str(error.value))
         assert len(str(error.value)) < 400
 

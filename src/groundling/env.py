@@ -194,9 +194,11 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     def _begin(self, which: Bools) -> None:
         """Begin the episodes of `_seed` and `_index` in some of the envs."""
         if self._episode is None:
-            self._episode, which = self.teacher.begin(self._seed, self._index), np.ones(self.num_envs, np.bool_)
+            self._episode = self.teacher.begin(self._seed, self._index, self.questions)
+            which = np.ones(self.num_envs, np.bool_)
         else:
-            self._episode = self.teacher.reset(replace(self._episode, seed=self._seed.copy()), which, self._index)
+            seeded = replace(self._episode, seed=self._seed.copy())
+            self._episode = self.teacher.reset(seeded, which, self._index, self.questions)
         self._over = self._over & ~which
         self._shortest_path = np.where(which, best_actions(self._episode.state)[1], self._shortest_path)
 

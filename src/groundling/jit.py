@@ -1,15 +1,106 @@
-"""The one decorator that compiles the package's loops with Numba."""
+"""Compilation of the package's loops with Numba, and the cache of their machine code.
 
+Numba's own check sees only the file in which a kernel is defined, not the kernels, constants and data that it uses from
+other files. So the cache folder is named after a hash of everything that kernels depend on: a change of any of it, or
+another version, compiles anew.
+"""
+
+import hashlib
+import os
+import sys
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from functools import cache
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import numba
+import numpy as np
+from numba import config as numba_config
+from numba.core import event
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+PACKAGE = Path(__file__).parent
+KERNEL_SOURCES = (PACKAGE / "jit.py", PACKAGE / "world", PACKAGE / "teacher")
+
+
+def source_hash() -> str:
+    """A hash of the kernels' sources and data, and of the versions that compile them."""
+    files = [
+        file
+        for source in KERNEL_SOURCES
+        for file in ([source] if source.is_file() else sorted(source.iterdir()))
+        if file.suffix in (".py", ".toml")
+    ]
+    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__}".encode())
+    for file in files:
+        digest.update(f"\n{file.name}\n".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The folder for machine code (NUMBA_CACHE_DIR, or the user's cache folder); None if none is writable."""
+    try:
+        folder = _cache_root() / f"kernels-{source_hash()}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # RuntimeError: there is no home folder
+        return None
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+def _cache_root() -> Path:
+    if numba_config.CACHE_DIR:
+        return Path(numba_config.CACHE_DIR) / "groundling"
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Caches"
+    else:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "groundling"
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function on its first call and cache the machine code on disk for later processes."""
-    compiled: Callable[P, R] = numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
+    """Compile a function on its first call, and cache the machine code for later processes where that is possible."""
+    compiled: Callable[P, R] = _cached(function) or numba.njit(error_model="numpy")(function)
     return compiled
+
+
+def _cached(function: Callable[..., Any]) -> Any:
+    """The kernel with a cache in `cache_folder`, or None if it cannot be cached."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    configured = numba_config.CACHE_DIR
+    numba_config.CACHE_DIR = str(folder)  # Numba reads it when the decorator runs
+    try:
+        return numba.njit(cache=True, error_model="numpy")(function)
+    except (OSError, RuntimeError):  # no cache can be written after all
+        return None
+    finally:
+        numba_config.CACHE_DIR = configured
+
+
+class _CompilationNotice(event.Listener):
+    """Says once per process that the first compilation takes a while."""
+
+    def __init__(self) -> None:
+        self.given = False
+
+    def on_start(self, started: Any) -> None:
+        if not self.given and started.data["dispatcher"].py_func.__module__.startswith("groundling."):
+            self.given = True
+            print(
+                "groundling: compiling the simulator for this machine, which takes up to half a minute"
+                + (" in every process, because no cache folder is writable" if cache_folder() is None else "")
+                + " (`groundling warm` does it in advance)",
+                file=sys.stderr,
+            )
+
+    def on_end(self, ended: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _CompilationNotice())

@@ -22,8 +22,8 @@ from groundling.world.types import WorldConfig
 def examples(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[View, Tensor, Tensor]]:
     """Endless batches of images, sentences and labels.
 
-    If `answering`, a sentence is a direction such as `east ?`, and the label is the class there; otherwise a sentence is
-    a command, and the label is the first action of a shortest path.
+    If `answering`, a sentence is a direction such as `east ?` and the label is the class there; otherwise a sentence is
+    a command and the label is the first action of a shortest path.
     """
     type_ = "rec_loc2obj" if answering else "nav_obj"
     world = WorldConfig(size=3, objects=(1, 1), walls=(0, 0))

@@ -29,6 +29,7 @@ def output_of(path: Path) -> Output:
 def assert_equal(a: Output, b: Output) -> None:
     for name, x, y in zip(a._fields, a, b, strict=True):
         assert x is not None, name
+        assert y is not None, name
         assert torch.equal(x, y), name
 
 

@@ -1,23 +1,32 @@
-"""Evaluation: whole episodes, honest intervals, and attention measured where sentences point."""
+"""Evaluation: every episode is counted, at full difficulty, and reports cover all sentence types."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from groundling import seeds
 from groundling.agent import Model, View, build
-from groundling.evaluation.attention_targets import attention_targets
-from groundling.evaluation.evaluator import Estimate, Evaluator, evaluate
+from groundling.agent.checkpoint import Checkpoint
+from groundling.agent.types import Answer
+from groundling.errors import InputError
+from groundling.evaluation.evaluator import Evaluator, evaluate, of_one_type
+from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.trained_agent import TrainedAgent
 from groundling.teacher.grammar import TYPES
-from groundling.teacher.teacher import Lessons, Teacher
+from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import SamplingConfig
 from groundling.world.shortest_path import best_actions
-from groundling.world.types import State
-from tests.learn.tiny import AGENT, FAST, LESSONS
+from tests.learn.tiny import AGENT, FAST, PAPER, SPEC, WORLD
+
+WORD = 3
+"""The token that `LeftModel` answers."""
 
 
-class Walker(Model):
-    """Goes left whatever it is told, and always answers the same word."""
+class LeftModel(Model):
+    """Always goes left, and gives the same answer to every question."""
 
     def perceive(self, view: View) -> View:
         return view
@@ -27,30 +36,30 @@ class Walker(Model):
         logits[:, 0] = 50.0
         return logits, torch.zeros(len(commands))
 
-    def answer(self, seen: View, questions: torch.Tensor) -> torch.Tensor:
-        scores = torch.zeros(len(questions), self.config.words)
-        scores[:, 3] = 1.0
-        return scores
+    def answer(self, seen: View, questions: torch.Tensor, word_dropout: object = None) -> Answer:
+        scores = torch.zeros(len(questions), self.spec.words)
+        scores[:, WORD] = 1.0
+        return Answer(scores)
 
 
-def walker() -> Walker:
-    model = Walker(AGENT)
+def left_model() -> LeftModel:
+    model = LeftModel(AGENT, SPEC)
     model.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
     return model
 
 
-def test_every_session_is_counted_to_its_end() -> None:
-    """Against a loop that plays each episode alone, slow failures and all."""
-    teacher = FAST.teacher("ppo")
-    record = Evaluator(walker(), teacher, greedy=True).run(200, seed=5)
-    success, reward, wrong, right, asked, asked_in = [], [], 0, 0, 0, [0] * 200
+def test_every_episode_is_counted_to_its_end() -> None:
+    """The record equals that of a loop that plays each episode separately."""
+    teacher = FAST.stage_teacher("ppo")
+    record = Evaluator(left_model(), teacher, greedy=True).run(200, seed=5)
+    success, reward, wrong, correct, asked, asked_in = [], [], 0, 0, 0, [0] * 200
     for k in range(200):
         episode = teacher.begin(5, [k])
         total, over = 0.0, False
         while not over:
             asked += int(episode.question.answer[0] >= 0)
             asked_in[k] += int(episode.question.answer[0] >= 0)
-            right += int(episode.question.answer[0] == 3)
+            correct += int(episode.question.answer[0] == WORD)
             episode, outcome = teacher.step(episode, np.array([0]))
             total += float(outcome.reward[0])
             wrong += int(outcome.reward[0] < -1)
@@ -60,56 +69,33 @@ def test_every_session_is_counted_to_its_end() -> None:
     assert record.success.tolist() == success
     np.testing.assert_allclose(record.reward, reward)
     assert record.wrong_object_steps.sum() == wrong > 0
-    assert (len(record.right), record.right.sum()) == (asked, right)
+    assert (len(record.correct), record.correct.sum()) == (asked, correct)
     assert np.bincount(record.question_episode, minlength=200).tolist() == asked_in
     assert 0 < np.mean(success) < 1
     shortest = best_actions(teacher.begin(5, np.arange(200)).state)[1]
     assert (record.spl <= record.success).all()
-    # Who goes straight left to the target has walked the shortest way.
-    assert record.spl[(record.success == 1) & (shortest == 1)].tolist() == pytest.approx(
-        [1.0] * int(((record.success == 1) & (shortest == 1)).sum())
-    )
+    # If the target is the cell to the left, the path was the shortest one.
+    adjacent = (record.success == 1) & (shortest == 1)
+    assert adjacent.any()
+    assert record.spl[adjacent].tolist() == pytest.approx([1.0] * int(adjacent.sum()))
 
 
-def test_intervals() -> None:
-    """Wilson's, with values from its formula by hand; of numbers that are not proportions, the normal one."""
-    all_right = Estimate.of(np.ones(100))
-    assert all_right is not None
-    assert (all_right.mean, round(all_right.low, 4), round(all_right.high, 4)) == (1.0, 0.9630, 1.0)
-    half = Estimate.of(np.array([0.0, 1.0] * 50))
-    assert half is not None
-    assert (round(half.low, 4), round(half.high, 4)) == (0.4038, 0.5962)
-    numbers = Estimate.of(np.array([1.0, 2.0, 3.0]))
-    assert numbers is not None
-    assert numbers.high - numbers.mean == pytest.approx(1.959964 / 3**0.5, rel=1e-5)
-    assert Estimate.of(np.zeros(0)) is None
+def test_first_questions_are_those_of_the_first_step() -> None:
+    teacher = FAST.stage_teacher("ppo")
+    record = Evaluator(left_model(), teacher, greedy=True).first_questions(200, seed=5)
+    question = teacher.begin(5, np.arange(200)).question
+    asked = np.flatnonzero(question.type >= 0)
+    assert record.question_episode.tolist() == asked.tolist()
+    assert record.question_type.tolist() == question.type[asked].tolist()
+    assert record.correct.tolist() == (question.answer[asked] == WORD).tolist()
+    assert len(record.success) == 0
+    assert 0 < len(asked) < 200
 
 
-def test_values_of_one_session_count_as_what_they_tell() -> None:
-    """Each value three times over, by the same episode, tells no more than once."""
-    for values in (np.array([0.0, 1.0, 1.0, 1.0] * 20), np.ones(80), np.arange(80.0)):
-        once, thrice = Estimate.of(values), Estimate.of(np.repeat(values, 3), np.repeat(np.arange(80), 3))
-        assert once is not None
-        assert thrice is not None
-        assert thrice.n == 240
-        np.testing.assert_allclose([thrice.mean, thrice.low, thrice.high], [once.mean, once.low, once.high])
-
-
-def test_intervals_hold_their_promise() -> None:
-    """Of many estimates of a known share, about 95 % hold it."""
-    rng = np.random.default_rng(0)
-    held = 0
-    for _ in range(2000):
-        estimate = Estimate.of((rng.random(300) < 0.97).astype(float))
-        assert estimate is not None
-        held += estimate.low <= 0.97 <= estimate.high
-    assert 0.93 < held / 2000 < 0.98
-
-
-def test_report_has_every_type_from_sessions_of_its_own() -> None:
+def test_report_covers_every_type_with_separate_episodes() -> None:
     torch.manual_seed(0)
-    teacher = Teacher(LESSONS, FAST.split_for("normal"), "test", FAST.catalog())
-    report = evaluate(build(AGENT), teacher, 60, 40)
+    teacher = Teacher(WORLD, FAST.split_for("normal"), "test", FAST.catalog())
+    report = evaluate(build(AGENT, SPEC), teacher, 60, 40)
     types = [type_ for type_ in TYPES if type_ in teacher.types]
     assert [*report["greedy"]["commands"], *report["questions"]] == types
     for type_ in report["greedy"]["commands"]:
@@ -117,45 +103,90 @@ def test_report_has_every_type_from_sessions_of_its_own() -> None:
         assert {name: part["n"] for name, part in scores.items()} == dict.fromkeys(scores, 40)
         assert 0 <= scores["command_attention"]["mean"] <= 1
     for scores in report["questions"].values():
-        assert scores["accuracy"]["n"] == scores["question_attention"]["n"] == 40
+        assert scores["qa_accuracy"]["n"] == scores["question_attention"]["n"] == 40
 
 
-def test_no_question_is_counted_for_who_answers_none() -> None:
+def test_report_of_a_single_episode_per_distribution() -> None:
     torch.manual_seed(0)
-    report = evaluate(build(replace(AGENT, method="nava")), FAST.teacher("ppo"), 20, 5)
-    assert "accuracy" not in report["greedy"]["as_triggered"]
+    teacher = FAST.teacher("test")
+    calls: list[tuple[int, int]] = []
+    report = evaluate(build(AGENT, SPEC), teacher, 1, 1, lambda done, total: calls.append((done, total)))
+    assert (report["episodes"], report["episodes_per_type"]) == (1, 1)
+    assert [*report["greedy"]["commands"], *report["questions"]] == list(teacher.types)
+    for policy in ("greedy", "sampled"):
+        for scores in (report[policy]["natural"], *report[policy]["commands"].values()):
+            assert scores["success_rate"]["n"] == scores["reward"]["n"] == 1
+            assert 0 <= scores["success_rate"]["low"] <= scores["success_rate"]["high"] <= 1
+            assert np.isnan([scores["reward"]["low"], scores["reward"]["high"]]).all()
+        assert 0 <= report[policy]["mean_over_types"]["success_rate"] <= 1
+    assert {scores["qa_accuracy"]["n"] for scores in report["questions"].values()} == {1}
+    total = calls[0][1]
+    assert calls == [(k, total) for k in range(1, total + 1)]
+
+
+def test_model_without_answer_head_has_no_qa_accuracy() -> None:
+    torch.manual_seed(0)
+    report = evaluate(build(replace(AGENT, method="nava"), SPEC), FAST.stage_teacher("ppo"), 20, 5)
+    assert "qa_accuracy" not in report["greedy"]["natural"]
     assert report["questions"] == {}
+    assert report["greedy"]["mean_over_types"]["qa_accuracy"] is None
 
 
-@pytest.mark.parametrize("type_", TYPES)
-def test_referents(type_: str) -> None:
-    """A command's referent is its target; a question's is a cell of which the teacher's own answer is true."""
-    teacher = Teacher(Lessons(balanced=1.0, types=(type_,)))
-    episode = teacher.begin(3, np.arange(200))
-    is_command = type_.startswith("nav")
-    cells = attention_targets(episode.state, episode.command if is_command else episode.question, teacher.catalog)
-    assert (cells.sum(1) >= 1).all()
-    if is_command:
-        assert (cells.sum(1) == 1).all()
-        assert np.array_equal(cells.argmax(1), in_view(episode.state, episode.state.target))
-        return
-    for b in range(200):
-        words = {describe(teacher, episode.state, b, position, type_) for position in np.flatnonzero(cells[b]).tolist()}
-        assert words == {teacher.lexicon.words[episode.question.answer[b]]}
+JOINT = replace(FAST, split="zs1+zs2", num_classes=20, holdout=20.0)
 
 
-def in_view(state: State, positions: np.ndarray) -> np.ndarray:
-    rows, columns = (divmod(positions, 7)[k] - divmod(state.agent, 7)[k] + 6 for k in (0, 1))
-    return np.asarray(rows * 13 + columns)
+@pytest.mark.parametrize("config", [FAST, PAPER, JOINT, *PRESETS.values()])
+def test_evaluation_uses_the_natural_distribution_at_full_difficulty(config: TrainConfig) -> None:
+    """Curriculum and type balancing are only for training."""
+    trained = TrainedAgent(Checkpoint(left_model(), (), "", config.split_for("zs2").to_dict()), config)
+    trained_with = [config.stage_teacher(name).sampling for name, stage in config.stages.items() if stage.length]
+    assert any(sampling.curriculum_episodes for sampling in trained_with)
+    makers: list[Callable[[], Teacher]] = [
+        config.teacher,
+        lambda: config.teacher("test"),
+        trained.teacher,
+        lambda: trained.teacher(phase="train"),
+        lambda: trained.teacher("zs1", 50),
+        lambda: trained.teacher("normal"),
+    ]
+    for make in makers:
+        teacher = make()
+        assert teacher.sampling == SamplingConfig()
+        assert teacher.world == config.world
+    # The episodes are those of a teacher without any settings for sampling.
+    plain = Teacher(config.world, config.split_for("zs2"), "test", config.catalog())
+    expected = plain.begin(seeds.EVALUATION, np.arange(20)).arrays()
+    for name, array in trained.teacher().begin(seeds.EVALUATION, np.arange(20)).arrays().items():
+        np.testing.assert_array_equal(array, expected[name])
 
 
-def describe(teacher: Teacher, state: State, b: int, seen: int, type_: str) -> str:
-    """The object, color or location of a cell in view, in the word that would answer."""
-    row, column = (int(state.agent[b]) // 7 + seen // 13 - 6, int(state.agent[b]) % 7 + seen % 13 - 6)
-    if type_.endswith("2loc"):
-        down = {-1: "north", 0: "", 1: "south"}[seen // 13 - 6]
-        return down + {-1: "west", 0: "", 1: "east"}[seen % 13 - 6]
-    description = teacher.catalog.describe(int(state.grid[b, 7 * row + column])).split()
-    if description[-1] not in teacher.catalog.classes:
-        return "nothing"
-    return description[-1] if type_.endswith("2obj") else description[0]
+def test_episodes_per_type_have_full_difficulty() -> None:
+    """Even if the given teacher has a curriculum."""
+    sampling = of_one_type(FAST.stage_teacher("qa_pretraining"), "rec_obj2col").sampling
+    assert FAST.stage_teacher("qa_pretraining").sampling.curriculum_episodes > 0
+    assert sampling == SamplingConfig(curriculum_episodes=0, type_balanced_fraction=1.0, types=("rec_obj2col",))
+
+
+def test_no_evaluation_seed_is_a_training_seed() -> None:
+    """Not even for the largest seed that a config accepts."""
+    largest = (1 << 36) - 1
+    assert replace(FAST, seed=largest).seed == largest
+    with pytest.raises(InputError, match="seed must be an integer from 0 to"):
+        replace(FAST, seed=largest + 1)
+    evaluation = [seeds.VALIDATION, seeds.REPRESENTATIONS, seeds.FEW_SHOT_EXAMPLES, seeds.FEW_SHOT_TEST]
+    evaluation += [seeds.EVALUATION, seeds.EVALUATION_COMMANDS, seeds.EVALUATION_QUESTIONS]
+    assert max(seeds.training(largest, stage) for stage in range(8)) < min(evaluation)
+    assert seeds.EVALUATION_COMMANDS + len(TYPES) <= seeds.EVALUATION_QUESTIONS
+
+
+def test_results_do_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record of 30 episodes is the same in batches of 7."""
+    evaluator = Evaluator(left_model(), FAST.teacher(), greedy=True)
+    whole = evaluator.run(30)
+    monkeypatch.setattr("groundling.evaluation.evaluator.BATCH_SIZE", 7)
+    parts = evaluator.run(30)
+    for name in ("command_type", "success", "reward", "spl", "wrong_object_steps"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    order = [np.argsort(record.question_episode, kind="stable") for record in (parts, whole)]
+    np.testing.assert_array_equal(parts.question_type[order[0]], whole.question_type[order[1]])
+    np.testing.assert_array_equal(parts.correct[order[0]], whole.correct[order[1]])

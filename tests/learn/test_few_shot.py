@@ -84,7 +84,7 @@ def test_module_function_teach_equals_the_method(agent: TrainedAgent, word: str,
 
 def test_invalid_examples_are_refused(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
     image, question, _ = examples[0]
-    with pytest.raises(InputError, match="examples of '.*' must be at least one, got none"):
+    with pytest.raises(InputError, match=r"examples of '.*' must be at least one, got none"):
         agent.teach(word, [])
     with pytest.raises(InputError, match=f"answer of every example must be the word '{word}', got 'other'"):
         agent.teach(word, [Example(image, question, "other")])

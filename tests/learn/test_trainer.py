@@ -256,13 +256,12 @@ def test_only_word_embeddings_and_reader_input_weights_decay(stage: type[QAPretr
 
 def test_ppo_collects_actions_without_word_dropout() -> None:
     model = build(AGENT, SPEC)
-    log_probs = [
-        PPO(model, replace(FAST, word_dropout=probability), new_log())
-        .act(np.random.default_rng(0), RunningMeans())
-        .log_prob
+    rollouts = [
+        PPO(model, replace(FAST, word_dropout=probability), new_log()).collect(np.random.default_rng(0), RunningMeans())
         for probability in (0.0, 1.0)
     ]
-    assert torch.equal(*log_probs)
+    assert torch.equal(*(rollout.actions for rollout in rollouts))
+    assert torch.equal(*(rollout.log_prob for rollout in rollouts))
 
 
 @pytest.mark.parametrize("stage", [QAPretraining, PPO])

@@ -1,20 +1,25 @@
-"""Figures and tables come from the committed results alone, and are what is committed."""
+"""Figures and tables come from the committed results alone, and match the committed figures and pages."""
 
+import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from groundling.study import tables
+from groundling.study.curves import few_shot, write
+from groundling.study.few_shot import COUNTS, DRAWS, summary
 from groundling.study.figures import draw_all
 from groundling.study.grid import GRID
+from groundling.study.model_card import train_command
 from groundling.study.result_store import Store
 
 RESULTS = Path(__file__).parents[2] / "results"
-PAGE = RESULTS.parent / "docs" / "results.md"
-FRONT = RESULTS.parent / "README.md"
+RESULTS_PAGE = RESULTS.parent / "docs" / "results.md"
+README = RESULTS.parent / "README.md"
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +28,14 @@ def results() -> list[tables.Result]:
 
 
 @pytest.mark.slow
-def test_figures_are_drawn_again_byte_for_byte(results: list[tables.Result], tmp_path: Path) -> None:
-    told: list[str] = []
-    draw_all(results, RESULTS / "inside", tmp_path, told.append)
+def test_figures_are_reproduced_byte_for_byte(results: list[tables.Result], tmp_path: Path) -> None:
+    logged: list[str] = []
+    draw_all(results, RESULTS / "representations", tmp_path, logged.append)
     drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     committed = {path.name: path.read_bytes() for path in (RESULTS / "figures").iterdir()}
     assert sorted(drawn) == sorted(committed)
     assert [name for name, data in drawn.items() if data != committed[name]] == []
-    assert {f"{name}.svg" for name in told} | {f"{name}.png" for name in told} == set(drawn)
+    assert {f"{name}.svg" for name in logged} | {f"{name}.png" for name in logged} == set(drawn)
 
 
 def test_figures_and_tables_need_no_torch() -> None:
@@ -38,32 +43,59 @@ def test_figures_and_tables_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_pages_show_what_was_measured(results: list[tables.Result]) -> None:
-    """Every row of the table is on the page of results, and the front page has no row that was not measured."""
+def test_pages_show_the_committed_results(results: list[tables.Result]) -> None:
+    """Every row of the table is on the results page, and the README has no row without a result."""
     measured = {"| " + " | ".join(row) + " |" for row in tables.rows(results)}
-    assert measured <= set(PAGE.read_text("utf-8").splitlines())
+    assert measured <= set(RESULTS_PAGE.read_text("utf-8").splitlines())
     named = tuple(f"| {method}-" for method in tables.METHODS)
-    quote = {line for line in FRONT.read_text("utf-8").splitlines() if line.startswith(named)}
-    assert quote
-    assert quote <= measured
+    quoted = {line for line in README.read_text("utf-8").splitlines() if line.startswith(named)}
+    assert quoted
+    assert quoted <= measured
 
 
-def test_no_run_heard_what_it_is_tested_on(results: list[tables.Result]) -> None:
+def test_no_run_was_trained_on_its_test_sentences(results: list[tables.Result]) -> None:
     assert results
     for result in results:
         assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0, result["name"]
-        assert result["greedy"]["as_triggered"]["success"]["n"] == 5000
+        assert result["greedy"]["natural"]["success_rate"]["n"] == result["episodes"] == 5000
+        assert result["episodes_per_type"] == 1000
 
 
 def test_results_are_those_of_the_grid(results: list[tables.Result]) -> None:
-    """A change of the recipe makes other runs, and what was measured before is no result of theirs."""
-    keys = {run.name: run.key for run in GRID}
-    assert [result["name"] for result in results if result["key"] != keys[result["name"]]] == []
+    """A changed recipe has other keys, and earlier results are not results of its runs."""
+    runs = {run.name: run for run in GRID}
+    assert [result["name"] for result in results if result["key"] != runs[result["name"]].key] == []
+    assert sorted(path.name for path in (RESULTS / "study").iterdir()) == sorted(
+        runs[result["name"]].file for result in results
+    )
+    # The command in a result is the one that trains with the config of the run, in the names of this version.
+    assert [r["name"] for r in results if r["command"] != train_command(runs[r["name"]].config)] == []
+
+
+def test_results_name_the_key_of_their_training(results: list[tables.Result]) -> None:
+    """They were trained before options were renamed, which changed the hashes of the configs, but no value."""
+    assert all(len(result["original_key"]) == len(result["key"]) for result in results)
+    assert all(result["original_key"] != result["key"] for result in results)
+    assert len({result["original_key"] for result in results}) == len(results)
 
 
 def test_masks_have_three_topics() -> None:
-    """Questions of one topic look at the same features: masks within a topic lie half as far apart, or nearer."""
-    masks = np.load(RESULTS / "inside" / "masks.npz")
+    """Questions of one topic select the same features: distances within topics are at most half of those across."""
+    masks = np.load(RESULTS / "representations" / "masks.npz")
     same = masks["topic"][:, None] == masks["topic"][None]
     assert len(masks["word"]) == 134
     assert masks["distance"][same].mean() <= 0.5 * masks["distance"][~same].mean()
+
+
+def test_few_shot_curve_is_that_of_its_words(tmp_path: Path) -> None:
+    """The committed summary and figure follow from the committed scores of each word."""
+    record = json.loads((RESULTS / "few_shot.json").read_text("utf-8"))
+    assert len(record["words"]) == 12
+    assert all(len(word["taught"]) == len(COUNTS) * DRAWS for word in record["words"])
+    recomputed = json.loads(json.dumps(summary(record["words"])))
+    assert [row["examples"] for row in recomputed] == [0, *COUNTS]
+    for row, committed in zip(recomputed, record["summary"], strict=True):
+        for name in ("success_rate", "qa_accuracy"):
+            assert row[name] == pytest.approx(committed[name])
+    write(partial(few_shot, record["summary"]), tmp_path / "few_shot.svg")
+    assert (tmp_path / "few_shot.svg").read_bytes() == (RESULTS / "few_shot.svg").read_bytes()

@@ -1,4 +1,4 @@
-"""Runs of the study: made once, gone on with wherever they stopped, here or on a cluster."""
+"""Runs of the study: executed once, and resumed after an interruption, on one machine or on a cluster."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ import pytest
 from groundling.errors import InputError
 from groundling.learn.trainer import Trainer
 from groundling.study.execute_run import execute_run
-from groundling.study.grid import GRID, HOLDOUTS, Run, chosen
+from groundling.study.grid import GRID, HOLDOUTS, Run, select_runs
 from groundling.study.launchers import run_locally, run_on_ray
 from groundling.study.result_store import Store
 from tests.learn.tiny import FAST
@@ -27,41 +27,46 @@ def seeded(seed: int, **changes: Any) -> Run:
     return Run(dataclasses.replace(FAST, seed=seed, **changes), episodes=20, episodes_per_type=10)
 
 
-def test_the_grid_is_the_papers_and_more_seeds_where_most_is_held_out() -> None:
+def test_the_grid_is_that_of_the_paper_with_more_seeds_at_90_percent() -> None:
     assert len(GRID) == 6 * 4 + 3 * 2 * len(HOLDOUTS) + 2 * 3
     assert len({run.name for run in GRID}) == len({run.key for run in GRID}) == len(GRID)
-    assert [run.name for run in chosen(["ours-zs2-*-0", "san-normal-0"])] == [
+    assert [run.name for run in select_runs(["ours-zs2-*-0", "san-normal-0"])] == [
         "san-normal-0",
         *(f"ours-zs2-{x:g}-0" for x in HOLDOUTS),
     ]
-    with pytest.raises(InputError, match=r"--only 'our-\*': no run has such a name; there are ours-normal-0"):
-        chosen(["our-*"])
+    complaint = r"--only must match a run name, got 'our-\*'; the runs are ours-normal-0, ours-normal-1"
+    with pytest.raises(InputError, match=complaint):
+        select_runs(["our-*"])
 
 
-def test_the_key_is_of_the_content() -> None:
+def test_the_key_depends_on_the_content() -> None:
     assert seeded(0).key == TINY.key
     assert seeded(1).key != TINY.key
     assert dataclasses.replace(TINY, episodes=21).key != TINY.key
+    assert dataclasses.replace(TINY, episodes_per_type=11).key != TINY.key
 
 
-def test_a_finished_run_is_never_redone(tmp_path: Path) -> None:
-    out, work = str(tmp_path / "out"), str(tmp_path / "work")
-    execute_run(TINY, out, work, threads=1)
-    path = tmp_path / "out" / TINY.file
+def test_a_finished_run_is_never_repeated(tmp_path: Path) -> None:
+    results, work = str(tmp_path / "results"), str(tmp_path / "work")
+    execute_run(TINY, results, work, threads=1)
+    path = tmp_path / "results" / TINY.file
     result, written = json.loads(path.read_text("utf-8")), path.stat().st_mtime_ns
     assert result["name"] == "ours-normal-0"
-    assert result["greedy"]["as_triggered"]["success"]["n"] == 20
+    assert result["greedy"]["natural"]["success_rate"]["n"] == 20
     assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0
+    assert (result["episodes"], result["episodes_per_type"]) == (20, 10)
     assert len(result["curve"]) == 8
+    assert result["curve"][-1].keys() >= {"seconds", "env_steps", "success_rate", "eval/success_rate"}
+    assert result["curve"][-1]["env_steps"] == result["env_steps"]
     shutil.rmtree(work)
-    execute_run(TINY, out, work, threads=1)
+    execute_run(TINY, results, work, threads=1)
     assert path.stat().st_mtime_ns == written
     assert not Path(work).exists()
-    assert list(Store(out).results()) == ["ours-normal-0"]
+    assert list(Store(results).results()) == ["ours-normal-0"]
 
 
-def test_a_run_goes_on_from_a_store_that_is_elsewhere(tmp_path: Path) -> None:
-    """What one machine left behind is gone on with by another, to the very result of an uninterrupted run."""
+def test_a_run_resumes_from_a_remote_store(tmp_path: Path) -> None:
+    """A run interrupted on one machine and resumed on another has the result of an uninterrupted run."""
     whole = tmp_path / "whole"
     execute_run(TINY, str(whole), str(tmp_path / "work"), threads=1)
     store = Store("memory://lost/work")
@@ -73,10 +78,10 @@ def test_a_run_goes_on_from_a_store_that_is_elsewhere(tmp_path: Path) -> None:
             first.signal = signal.SIGTERM
 
     assert first.train(report=stop_soon) == "signal"
-    store.keep(TINY.folder, tmp_path / "first")
+    store.back_up(TINY.folder, tmp_path / "first")
     shutil.rmtree(tmp_path / "first")
-    execute_run(TINY, "memory://lost/out", "memory://lost/work", threads=1)
-    found = Store("memory://lost/out").results()["ours-normal-0"]
+    execute_run(TINY, "memory://lost/results", "memory://lost/work", threads=1)
+    found = Store("memory://lost/results").results()["ours-normal-0"]
     expected = json.loads((whole / TINY.file).read_text("utf-8"))
     for result in (found, expected):
         del result["minutes"]
@@ -88,7 +93,9 @@ def test_a_run_goes_on_from_a_store_that_is_elsewhere(tmp_path: Path) -> None:
 def test_two_results_of_one_run_are_refused(tmp_path: Path) -> None:
     for key in ("a", "b"):
         (tmp_path / f"ours-normal-0-{key}.json").write_text('{"name": "ours-normal-0"}')
-    with pytest.raises(InputError, match="there is another result of ours-normal-0"):
+    with pytest.raises(
+        InputError, match="there is another result of run ours-normal-0 with another config; remove one of them"
+    ):
         Store(str(tmp_path)).results()
     (tmp_path / "ours-normal-0-b.json").unlink()
     (tmp_path / "x.json").write_text("[")
@@ -96,27 +103,28 @@ def test_two_results_of_one_run_are_refused(tmp_path: Path) -> None:
         Store(str(tmp_path)).results()
 
 
-def test_a_path_that_nothing_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="path 'nowhere://x': Protocol not known: nowhere"):
+def test_an_unknown_protocol_is_refused() -> None:
+    complaint = r"path 'nowhere://x' must be a folder or an fsspec path \(Protocol not known: nowhere\)"
+    with pytest.raises(InputError, match=complaint):
         Store("nowhere://x")
 
 
 @pytest.mark.slow
-def test_processes_of_this_machine(tmp_path: Path) -> None:
-    """Two at once; the one that cannot be made fails alone."""
-    out, work = tmp_path / "out", tmp_path / "work"
+def test_local_processes(tmp_path: Path) -> None:
+    """Two processes at a time; a run that cannot be executed fails alone."""
+    results, work = tmp_path / "results", tmp_path / "work"
     runs = [seeded(0), seeded(1), seeded(2)]
     (work / runs[1].folder).mkdir(parents=True)
     (work / runs[1].folder / "config.json").write_text("{}")
-    told: list[str] = []
-    assert run_locally(runs, str(out), str(work), workers=2, threads=1, told=told.append) == [runs[1]]
-    assert sorted(path.name for path in out.iterdir()) == sorted((runs[0].file, runs[2].file))
-    assert "ours-normal-1: failed" in told
+    logged: list[str] = []
+    assert run_locally(runs, str(results), str(work), workers=2, threads=1, log=logged.append) == [runs[1]]
+    assert sorted(path.name for path in results.iterdir()) == sorted((runs[0].file, runs[2].file))
+    assert "ours-normal-1: failed" in logged
 
 
 @pytest.mark.slow
-def test_a_study_that_is_stopped_saves_and_says_so(tmp_path: Path) -> None:
-    where = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
+def test_an_interrupted_study_saves_and_says_how_to_continue(tmp_path: Path) -> None:
+    where = ["--results", str(tmp_path / "results"), "--work", str(tmp_path / "work")]
     arguments = [sys.executable, "-m", "groundling", "study", "run", "--only", "ours-normal-0", *where]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as study:
         for _ in range(1200):
@@ -124,44 +132,44 @@ def test_a_study_that_is_stopped_saves_and_says_so(tmp_path: Path) -> None:
                 break
             time.sleep(0.1)
         study.send_signal(signal.SIGTERM)
-        said, _ = study.communicate(timeout=120)
+        printed, _ = study.communicate(timeout=120)
     assert study.returncode == 130
-    assert "Saved; the same command goes on." in said
-    assert "Traceback" not in said
+    assert "Saved. The same command continues the runs." in printed
+    assert "Traceback" not in printed
     assert list(tmp_path.glob("work/*/state.safetensors"))
 
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two nodes make four runs; one is killed in the middle. No run is lost, and none begins from nothing again."""
+    """Two nodes execute four runs; one node is killed meanwhile. No run is lost, and none restarts from scratch."""
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "0123456789abcdef" * 2)
-    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # loopback, as on_ray wants it, but for the nodes, too
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # the workers unpickle what this test made
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # loopback only, as run_on_ray; also for the nodes
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # the workers unpickle classes of this test
     from ray.cluster_utils import Cluster
 
-    long = dataclasses.replace(FAST.questions, updates=1500)
-    runs = [seeded(seed, questions=long) for seed in range(4)]
+    long = dataclasses.replace(FAST.qa_pretraining, updates=1500)
+    runs = [seeded(seed, qa_pretraining=long) for seed in range(4)]
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     assert cluster.address.startswith("127.0.0.1:")
     lost = cluster.add_node(num_cpus=1)
-    out, work = tmp_path / "out", tmp_path / "work"
-    told: list[str] = []
+    results, work = tmp_path / "results", tmp_path / "work"
+    logged: list[str] = []
 
-    def kill_the_node(line: str) -> None:
-        told.append(line)
-        if len(told) == 1:
+    def log_and_kill_the_node(line: str) -> None:
+        logged.append(line)
+        if len(logged) == 1:
             time.sleep(2)
             cluster.remove_node(lost, allow_graceful=False)
 
     try:
-        failed = run_on_ray(runs, str(out), str(work), 1, cluster.address, kill_the_node, keep_seconds=0)
+        failed = run_on_ray(runs, str(results), str(work), 1, cluster.address, log_and_kill_the_node, backup_seconds=0)
     finally:
         cluster.shutdown()
     assert failed == []
-    assert sorted(told) == sorted(f"{run.name}: done" for run in runs)
+    assert sorted(logged) == sorted(f"{run.name}: done" for run in runs)
     for run in runs:
-        result = json.loads((out / run.file).read_text("utf-8"))
+        result = json.loads((results / run.file).read_text("utf-8"))
         assert result["name"] == run.name
         metrics = [json.loads(line) for line in (work / run.folder / "metrics.jsonl").read_text("utf-8").splitlines()]
         assert [line["line"] for line in metrics] == list(range(1, len(metrics) + 1))

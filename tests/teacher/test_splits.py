@@ -139,17 +139,14 @@ def test_table_and_kernel_follow_the_predicate(catalog: Catalog, grammar: Gramma
             index = {slot: int(rng.integers(len(vocabulary[slot]))) for slot in grammar.slots(type_)}
             slots = {slot: vocabulary[slot][k] for slot, k in index.items()}
             meaning = Meaning(type_, int(rng.integers(len(grammar.templates[type_]))), slots)
-            fillers = [index.get(slot, -1) for slot in ("obj", "obj2", "col", "loc")]
-            row = table.first_filling[t] + int(np.maximum(fillers, 0) @ table.filling_stride[t])
-            assert table.first_filling[t] <= row < table.first_filling[t + 1]
+            obj, obj2, col, loc = (index.get(slot, -1) for slot in ("obj", "obj2", "col", "loc"))
+            row = int(np.maximum([obj, obj2, col, loc], 0) @ table.filling_row[t, 1:])
             expected.append(tuple(split.allows(meaning, phase, answer) for answer in answers))
-            columns = (0, 0, 1)
-            assert tuple(table.allowed[row, columns].tolist()) == expected[-1], meaning
-            if t < COMMAND_COUNT:  # a command has no answer
-                assert allowed(words, t, *fillers, -1) == expected[-1][0], meaning
-            else:
-                tokens = [grammar.lexicon.token[answer] for answer in answers]
-                assert tuple(allowed(words, t, *fillers, token) for token in tokens) == expected[-1], meaning
+            assert tuple(table.of_type(t)[row, [0, 0, 1]].tolist()) == expected[-1], meaning
+            is_command = t < COMMAND_COUNT  # without an answer
+            tokens = [-1] if is_command else [grammar.lexicon.token[answer] for answer in answers]
+            looked_up = tuple(allowed(words, t, obj, obj2, col, loc, token) for token in tokens)
+            assert looked_up == expected[-1][: len(tokens)], meaning
     found = np.array(expected)
     assert found[:, 0].any()
     assert not found[:, 0].all()

@@ -78,7 +78,7 @@ def test_independent_judge_agrees(splits: dict[str, Split], kind: str, phase: st
         episode, outcome = play(teacher, episode, rng.integers(0, 4, 1000))
         new = outcome.terminated | outcome.truncated
     assert set(asked) == {name for name in teacher.types if name in QUESTIONS}
-    assert asked.total() > 900 * steps
+    assert asked.total() > 400 * steps
 
 
 def test_independent_judge_can_disagree() -> None:

@@ -84,7 +84,7 @@ class Model(nn.Module, ABC):
         with torch.inference_mode():
             found = self.intermediates(view, self.tokens(words))
         arrays = {name: value.float().cpu().numpy() for name, value in found.items()}
-        explained = [{name: value[b] for name, value in arrays.items()} for b in range(len(words))]
+        explained = [{name: np.asarray(value[b]) for name, value in arrays.items()} for b in range(len(words))]
         for row, own in zip(words, explained, strict=True):
             if "word_attention" in own:
                 own["word_attention"] = own["word_attention"][:, : len(row)]

@@ -151,6 +151,7 @@ def _text(value: Any) -> str:
 def progress_bar(description: str) -> Iterator[ProgressCallback]:
     """A progress bar on stderr, as a callback of (done, total)."""
     columns = (TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(description, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

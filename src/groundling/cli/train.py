@@ -90,26 +90,19 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
 def follow(trainer: "Trainer", minutes: float | None = None) -> str:
     """Train with a progress bar; after an interrupt, say how to resume."""
     console = Console()
-    columns = (
-        TextColumn("{task.description:<14}"),
-        BarColumn(8),
-        TextColumn("{task.fields[metrics]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
     console.print(f"Training in {trainer.folder}")
-    with Progress(*columns, console=console) as bar:
+    with training_bars(console) as bar:
         tasks: dict[str, Any] = {}
 
         def report(progress: Any, fraction: float, line: dict[str, float]) -> None:
             if progress.stage not in tasks:
                 tasks[progress.stage] = bar.add_task(progress.stage, total=1.0, metrics="")
-            metrics = [f"{progress.frames / max(progress.seconds, 1e-9):,.0f} frames/s", *_scores(line)]
+            metrics = format_metrics(progress.frames / max(progress.seconds, 1e-9), line)
             evaluation = {name.removeprefix("eval/"): v for name, v in line.items() if name.startswith("eval/")}
             if evaluation:
                 scores = "  ".join(_scores(evaluation))
                 console.print(f"{progress.seconds / 60:6.1f} min  {progress.stage:<14} evaluation: {scores}")
-            bar.update(tasks[progress.stage], completed=fraction, metrics="  ".join(metrics))
+            bar.update(tasks[progress.stage], completed=fraction, metrics=metrics)
 
         reason = trainer.train(minutes, report)
     minutes_spent = trainer.progress.seconds / 60
@@ -119,6 +112,23 @@ def follow(trainer: "Trainer", minutes: float | None = None) -> str:
         console.print("Saved. The same command with --resume continues the run.")
         sys.exit(SIGNAL_EXIT_CODE + trainer.signal)
     return reason
+
+
+def training_bars(console: Console) -> Progress:
+    """Progress bars, one line of at most 80 columns per stage."""
+    return Progress(
+        TextColumn("{task.description:<14}"),
+        BarColumn(6),
+        TextColumn("{task.fields[metrics]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def format_metrics(frames_per_second: float, line: dict[str, float]) -> str:
+    """The metrics beside a progress bar."""
+    return "  ".join([f"{frames_per_second:,.0f} fps", *_scores(line)])
 
 
 def _scores(line: dict[str, float]) -> list[str]:

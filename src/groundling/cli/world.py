@@ -8,7 +8,7 @@ from PIL import Image
 
 from groundling.cli.output import Json, Seed, print_json, print_table
 from groundling.env import EnvOptions
-from groundling.errors import InputError
+from groundling.errors import InputError, check_int
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import OBJECTS
 from groundling.teacher.teacher import Teacher
@@ -49,6 +49,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the first step of an episode: map, command, question and a shortest path."""
+    check_int("seed", seed, 0)
+    check_int("episode", episode, 0)
     teacher = EnvOptions(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
     begun = teacher.begin(seed, [episode])
     actions = shortest_path_actions(teacher, begun)

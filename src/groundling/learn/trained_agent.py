@@ -76,15 +76,14 @@ class TrainedAgent:
         For Nav-v0: the move, an int or an array [B]. For NavQA-v0 (the observation has a question): the move and the
         token of the answer, an array [2] or [B, 2]. With `greedy=False` moves are sampled from the policy by `rng`.
         """
+        if "command" not in observation or not observation.keys() & {"image", "cells"}:
+            raise InputError(f"observation must have `command` and `image` or `cells`, got {', '.join(observation)}")
         view, single = self._view(observation)
-        commands = self._token_tensor(observation["command"], single)
-        questions = self._token_tensor(observation["question"], single) if "question" in observation else None
+        commands = self._token_tensor("command", observation, view, single)
+        questions = self._token_tensor("question", observation, view, single) if "question" in observation else None
         output = self.model(view, commands, questions)
         logits = output.action_logits
-        if greedy:
-            actions = logits.argmax(1).cpu().numpy()
-        else:
-            actions = sample_actions(logits, rng or np.random.default_rng())
+        actions = logits.argmax(1).cpu().numpy() if greedy else sample_actions(logits, rng or np.random.default_rng())
         if questions is not None:
             if output.answer_scores is None:
                 answers = np.full(len(actions), self.lexicon.pad)
@@ -149,9 +148,14 @@ class TrainedAgent:
         taught = replace(self, checkpoint=replace(self.checkpoint, model=model, words=words))
         novel = set(self.split.held_out_words) if self.split.kind == "novel" else set()
         known = [name for name in self.config.catalog().classes if name not in novel and name != word]
-        images = np.stack([self._images(image)[0][0] for image, _, _ in examples])
-        questions = [taught.lexicon.encode(question) for _, question, _ in examples]
-        learn_word(model, words.index(word), [words.index(name) for name in known], images, questions)
+        images = []
+        for image, _, _ in examples:
+            array, single = self._images(image)
+            if not single:
+                raise InputError(f"image of an example must be of shape [H, W, 3], got {array.shape}")
+            images.append(array[0])
+        questions = [taught._tokens(question) for _, question, _ in examples]
+        learn_word(model, words.index(word), [words.index(name) for name in known], np.stack(images), questions)
         return taught
 
     def save(self, path: str | Path, half: bool = False) -> None:
@@ -199,16 +203,36 @@ class TrainedAgent:
         sentences = [given] if single else list(given)
         if not single and (isinstance(given, str) or len(sentences) != count):
             raise InputError(f"sentences must be one for each of the {count} images, got {given!r}")
-        return [
-            self.lexicon.encode(sentence)
-            if isinstance(sentence, str)
-            else [int(token) for token in sentence if int(token) != self.lexicon.pad]
-            for sentence in sentences
-        ]
+        return [self._tokens(sentence) for sentence in sentences]
 
-    def _token_tensor(self, tokens: Any, single: bool) -> Tensor:
-        array = np.asarray(tokens)
-        return torch.from_numpy(array[None] if single else array).long().to(self.device)
+    def _tokens(self, sentence: Any) -> list[int]:
+        """The tokens of a sentence, without padding."""
+        array = np.asarray(self.lexicon.encode(sentence) if isinstance(sentence, str) else sentence)
+        if array.size and not self._is_tokens(array, 1):
+            raise InputError(
+                f"sentence must be text or a sequence of tokens from 0 to {self.lexicon.pad}, got {sentence!r}"
+            )
+        tokens = array[array != self.lexicon.pad].tolist()
+        if not tokens:
+            raise InputError(f"sentence must have at least one word, got {sentence!r}")
+        return list(tokens)
+
+    def _token_tensor(self, name: str, observation: dict[str, Any], view: View, single: bool) -> Tensor:
+        """[B, L]: a sentence for each image of an observation; a row of padding is no sentence."""
+        array = np.asarray(observation[name])
+        batch = array[None] if single else array
+        if not self._is_tokens(batch, 2) or len(batch) != len(view.cells):
+            shape = "[L]" if single else f"[{len(view.cells)}, L]"
+            raise InputError(
+                f"{name} must be tokens from 0 to {self.lexicon.pad} of shape {shape}, got {array.dtype} of shape "
+                f"{array.shape}"
+            )
+        return torch.from_numpy(batch).long().to(self.device)
+
+    def _is_tokens(self, array: NDArray[Any], ndim: int) -> bool:
+        """Whether an array of this number of axes holds tokens, padding included."""
+        is_integer = array.ndim == ndim and array.dtype.kind in "iu"
+        return is_integer and bool(((array >= 0) & (array <= self.lexicon.pad)).all())
 
 
 def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedAgent:

@@ -79,11 +79,14 @@ def begin_episodes(
     where: NDArray[np.intp],
     state: State,
     command: SentenceBatch,
-    question: SentenceBatch,
+    question: SentenceBatch | None,
     scratch: Scratch,
     rules: Rules,
 ) -> int:
-    """Begin episode `index[b]` for each b in `where`, in place. Return the index of an impossible one, or -1."""
+    """Begin episode `index[b]` for each b in `where`, in place. Return the index of an impossible one, or -1.
+
+    Without `question`, nothing is asked, and the code for questions is not even compiled.
+    """
     positions = np.empty(rules.size * rules.size, np.int64)
     distance = np.empty(rules.size * rules.size, np.int16)
     queue = np.empty(rules.size * rules.size, np.int16)
@@ -116,10 +119,11 @@ def begin_episodes(
             count = describe_objects(
                 grid, rules.size, objects, agent, rules.icon_class, rules.icon_color, scratch, rules.words
             )
-            if first >= COMMAND_COUNT:
-                find_questions(agent, count, scratch, rules.words)
-                if scratch.found[first] == 0:
-                    continue
+            if question is not None:
+                if first >= COMMAND_COUNT:
+                    find_questions(agent, count, scratch, rules.words)
+                    if scratch.found[first] == 0:
+                        continue
             distances(grid, rules.size, agent, distance, queue)
             find_commands(grid, rules.size, distance, count, scratch, rules.words)
             command_key = derive(key, _COMMAND)
@@ -127,7 +131,8 @@ def begin_episodes(
             if type_ >= 0:
                 state.agent[b], state.step[b] = agent, 0
                 state.target[b] = write_sentence(command_key, level.words, type_, type_, command, b, scratch, rules)
-                ask(key, level.words, count, first, state, question, b, scratch, rules)
+                if question is not None:
+                    ask(key, level.words, count, first, state, question, b, scratch, rules)
                 break
         if type_ < 0:
             return int(index[b])

@@ -30,27 +30,25 @@ EMPTY = len(TYPES)
 
 Ints = NDArray[np.int64]
 
-OBJECT, COLOR, DIRECTION, PREPOSITION = range(4)
-"""The vocabularies of content slots: rows of `WordTables.token`."""
+OBJECT, COLOR, DIRECTION, PREPOSITION, ANSWER_COLUMN = range(5)
+"""Rows of `WordTables.token`: the vocabularies of content slots, and the column of `allowed` for each answer."""
 
 
 class WordTables(NamedTuple):
-    """What the kernels need of the lexicon and the split."""
+    """What the kernels need of the lexicon and the split. Few arrays, because each one costs time in every call."""
 
     token: Int16s
-    """[OBJECT, COLOR, DIRECTION or PREPOSITION; index]: the token of the word"""
+    """[OBJECT, COLOR, DIRECTION or PREPOSITION; index]: the token of the word; [ANSWER_COLUMN; token]: 1 for an answer
+    that is held out, otherwise 0"""
     nothing: int
     """Token of the answer `nothing`."""
     restricted: bool
     """Whether the split restricts sentences at all."""
     allowed: Bools
     """[filling, answer is held out]: whether the split allows a sentence, see `Split.allows`"""
-    first_filling: Ints
-    """[type]: row of its first filling in `allowed`"""
-    filling_stride: Ints
-    """[type, slot]: how far apart the rows of consecutive words in a slot are; 0 for unused slots"""
-    answer_held_out: Bools
-    """[word]: whether the split holds it out of answers"""
+    filling_row: Ints
+    """[type, (first, obj, obj2, col, loc)]: row of the type's first filling in `allowed`, and the distance of the rows
+    of consecutive words in each slot"""
 
 
 OBJECT_ON_MAP = np.dtype(
@@ -158,17 +156,16 @@ def allowed(words: WordTables, type_: int, obj: int, obj2: int, col: int, loc: i
     """Look up whether the split allows a sentence; `answer` is the token of its answer, or -1 for a command."""
     if not words.restricted:
         return True
-    row = words.first_filling[type_]
+    row = words.filling_row[type_, 0]
     if obj >= 0:
-        row += obj * words.filling_stride[type_, 0]
+        row += obj * words.filling_row[type_, 1]
     if obj2 >= 0:
-        row += obj2 * words.filling_stride[type_, 1]
+        row += obj2 * words.filling_row[type_, 2]
     if col >= 0:
-        row += col * words.filling_stride[type_, 2]
+        row += col * words.filling_row[type_, 3]
     if loc >= 0:
-        row += loc * words.filling_stride[type_, 3]
-    held_out = answer >= 0 and words.answer_held_out[answer]
-    return bool(words.allowed[row, int(held_out)])
+        row += loc * words.filling_row[type_, 4]
+    return bool(words.allowed[row, words.token[ANSWER_COLUMN, answer] if answer >= 0 else 0])
 
 
 @kernel

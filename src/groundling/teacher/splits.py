@@ -165,10 +165,14 @@ class AllowedTable(NamedTuple):
 
     allowed: NDArray[np.bool_]
     """[filling, answer is held out]"""
-    first_filling: NDArray[np.int64]
-    """[type + 1]: row of the type's first filling"""
-    filling_stride: NDArray[np.int64]
-    """[type, obj, obj2, col or loc]: distance of the rows of consecutive words in a slot; 0 for unused slots"""
+    filling_row: NDArray[np.int64]
+    """[type, (first, obj, obj2, col, loc)]: row of the type's first filling, and the distance of the rows of
+    consecutive words in each slot (0 for unused slots)"""
+
+    def of_type(self, type_: int) -> NDArray[np.bool_]:
+        """The rows of one type."""
+        firsts = [*self.filling_row[:, 0].tolist(), len(self.allowed)]
+        return self.allowed[firsts[type_] : firsts[type_ + 1]]
 
 
 def allowed_table(split: Split, phase: str, grammar: Grammar, classes: tuple[str, ...]) -> AllowedTable:
@@ -188,18 +192,18 @@ def _allowed_table(
     vocabulary = {"obj": classes, "obj2": classes, "col": COLORS, "loc": DIRECTIONS}
     answers = [NOTHING, *[word for word in classes if split.holds_out_answer(word)][:1]]
     rows: list[list[bool]] = []
-    first = [0]
-    stride = np.zeros((len(slots), len(SLOTS) - 1), np.int64)
+    filling_row = np.zeros((len(slots), len(SLOTS)), np.int64)
     for t, (type_, names) in enumerate(slots):
         used = [name for name in names if name != "prep"]
+        filling_row[t, 0] = len(rows)
         for k, name in enumerate(used):
-            stride[t, SLOTS.index(name)] = np.prod([len(vocabulary[other]) for other in used[k + 1 :]], dtype=np.int64)
+            sizes = [len(vocabulary[other]) for other in used[k + 1 :]]
+            filling_row[t, 1 + SLOTS.index(name)] = np.prod(sizes, dtype=np.int64)
         for words in itertools.product(*(vocabulary[name] for name in used)):
             meaning = Meaning(type_, 0, dict(zip(used, words, strict=True)))
             rows.append([split.allows(meaning, phase, answer) for answer in answers])
-        first.append(len(rows))
     allowed = np.array(rows, np.bool_)
-    return AllowedTable(np.repeat(allowed, 2 // len(answers), axis=1), np.array(first), stride)
+    return AllowedTable(np.repeat(allowed, 2 // len(answers), axis=1), filling_row)
 
 
 def content_words(meaning: Meaning) -> list[str]:

@@ -16,7 +16,7 @@ from groundling.errors import InputError, check_choice, nearest
 from groundling.teacher.episode_sampling import PROBABILITY_UNIT, Rules, ask_questions, begin_episodes
 from groundling.teacher.grammar import TYPES, Grammar, min_objects, objects_in_line, type_index
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
-from groundling.teacher.sentence_types import Scratch, WordTables, make_scratch
+from groundling.teacher.sentence_types import COMMAND_COUNT, Scratch, WordTables, make_scratch
 from groundling.teacher.splits import JOINT, KINDS, PHASES, AllowedTable, Split, allowed_table
 from groundling.teacher.types import SLOTS, EpisodeBatch, Meaning, SamplingConfig, SentenceBatch, no_sentences
 from groundling.world import simulation
@@ -74,8 +74,7 @@ class Teacher:
 
     def _has_sentences(self, type_: str) -> bool:
         """Whether the split allows any sentence of a type."""
-        table, t = self._allowed, TYPES.index(type_)
-        rows = table.allowed[table.first_filling[t] : table.first_filling[t + 1]]
+        rows = self._allowed.of_type(TYPES.index(type_))
         # Only questions for objects can have a novel word as their answer.
         novel_answer = type_.endswith("2obj") and any(map(self.split.holds_out_answer, self.catalog.classes))
         return bool(rows.any() if novel_answer else rows[:, 0].any())
@@ -88,18 +87,17 @@ class Teacher:
     def rules(self) -> Rules:
         """World, sampling, language and split as arrays for the kernels."""
         world, catalog, grammar, lexicon = self.world, self.catalog, self.grammar, self.lexicon
-        vocabularies = (catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)
-        token = np.full((len(vocabularies), max(map(len, vocabularies))), -1, np.int16)
-        for row, vocabulary in zip(token, vocabularies, strict=True):
-            row[: len(vocabulary)] = lexicon.tokens_of(vocabulary)
+        rows = [lexicon.tokens_of(words) for words in (catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)]
+        rows.append(np.array([self.split.holds_out_answer(word) for word in lexicon.words], np.int16))
+        token = np.full((len(rows), len(lexicon)), -1, np.int16)
+        for k, row in enumerate(rows):
+            token[k, : len(row)] = row
         words = WordTables(
             token=token,
             nothing=lexicon.token[NOTHING],
             restricted=self.split.kind != "normal",
             allowed=self._allowed.allowed,
-            first_filling=self._allowed.first_filling,
-            filling_stride=self._allowed.filling_stride,
-            answer_held_out=np.array([self.split.holds_out_answer(word) for word in lexicon.words], np.bool_),
+            filling_row=self._allowed.filling_row,
         )
         lengths = [len(grammar.templates[name]) for name in TYPES]
         return Rules(
@@ -130,8 +128,8 @@ class Teacher:
         held_out = np.array([name in held_words for name in self.catalog.classes])
         return order[np.argsort(held_out[order], kind="stable")].astype(np.int16)
 
-    def begin(self, seed: ArrayLike, index: ArrayLike) -> EpisodeBatch:
-        """Begin the episodes `index` [B] of one seed, or of one seed each."""
+    def begin(self, seed: ArrayLike, index: ArrayLike, ask: bool = True) -> EpisodeBatch:
+        """Begin the episodes `index` [B] of one seed, or of one seed each; with `ask=False`, without questions."""
         indices = _check_indices("episode index", index)
         seeds = np.broadcast_to(_check_indices("seed", seed), indices.shape).copy()
         batch, cells = len(indices), self.world.size**2
@@ -144,7 +142,7 @@ class Teacher:
         )
         command, question = (no_sentences(batch, self.lexicon.pad) for _ in range(2))
         episode = EpisodeBatch(seeds, indices, state, command, question)
-        self._begin(episode, np.arange(batch))
+        self._begin(episode, np.arange(batch), ask)
         return episode
 
     def step(
@@ -158,7 +156,7 @@ class Teacher:
             ask_questions(episode.seed, episode.index, running, state, question, self._scratch(), self.rules)
         return replace(episode, state=state, question=question), outcome
 
-    def reset(self, episode: EpisodeBatch, which: Bools, index: NDArray[np.integer]) -> EpisodeBatch:
+    def reset(self, episode: EpisodeBatch, which: Bools, index: NDArray[np.integer], ask: bool = True) -> EpisodeBatch:
         """Replace some episodes of a batch by new ones at their first step: `index[b]` where `which[b]`."""
         if not which.any():
             return episode
@@ -169,12 +167,15 @@ class Teacher:
             SentenceBatch(*(array.copy() for array in episode.command)),
             SentenceBatch(*(array.copy() for array in episode.question)),
         )
-        self._begin(new, np.flatnonzero(which))
+        self._begin(new, np.flatnonzero(which), ask)
         return new
 
-    def _begin(self, episode: EpisodeBatch, where: NDArray[np.intp]) -> None:
-        arrays = episode.state, episode.command, episode.question
-        failed = begin_episodes(episode.seed, episode.index, where, *arrays, self._scratch(), self.rules)
+    def _begin(self, episode: EpisodeBatch, where: NDArray[np.intp], ask: bool) -> None:
+        rules = self.rules
+        # A map can be sampled for a question type even if nothing is asked.
+        for_question = rules.type_balanced > 0 and bool((rules.types >= COMMAND_COUNT).any())
+        arrays = episode.state, episode.command, episode.question if ask or for_question else None
+        failed = begin_episodes(episode.seed, episode.index, where, *arrays, self._scratch(), rules)
         if failed >= 0:
             amount = "less" if self.phase == "train" else "more"
             raise InputError(
