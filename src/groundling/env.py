@@ -14,8 +14,8 @@ Every `info` holds, for each env:
     correct         NavQA, after a step: whether the *previous* question was answered right; absent if none was asked
     is_success      on the last step of an episode: whether the target was reached
 
-About 3 % of the steps have no question (nothing on the map can be asked about): `question` is then all padding, any
-answer is legal and none is judged; `lexicon.pad` is the answer that says nothing.
+Where no question is possible (about 3 % of the first steps with normal sentences) `question` is all padding, any answer
+is legal and none is judged; `lexicon.pad` is the answer that says nothing.
 """
 
 from collections.abc import Mapping
@@ -362,7 +362,10 @@ class NavEnv(gym.Env[Observation, Any]):
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Act, judge, ask, observe."""
-        batched, reward, terminated, truncated, infos = self.batch.step(np.asarray(action)[None])
+        chosen = np.asarray(action)
+        if chosen.dtype.kind not in "iu" or not self.action_space.contains(chosen.astype(np.int64)):
+            raise InputError(f"action must be in {self.action_space}, got {action!r}")
+        batched, reward, terminated, truncated, infos = self.batch.step(chosen[None])
         observation, info = self._first(batched, infos)
         return observation, float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 

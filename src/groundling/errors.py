@@ -1,10 +1,15 @@
 """Errors that a user can fix, and the checks that raise them."""
 
 import difflib
+import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+MAX_QUOTE = 80
+"""Length at which values are cut in error messages."""
 
 
 class InputError(ValueError):
@@ -15,10 +20,28 @@ class TrainingError(RuntimeError):
     """Training cannot continue. The message says why; everything saved before is intact."""
 
 
+class Cancelled(Exception):  # noqa: N818 (named like asyncio.CancelledError, which is no error either)
+    """Nobody waits for the result any more."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint such as ``, did you mean 'apple'?``, or the empty string if no known word is close."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f", did you mean {close[0]!r}?" if close else ""
+
+
+def quote(value: Any) -> str:
+    """A value as JSON for an error message, cut after 80 characters."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+    return cut(text)
+
+
+def cut(text: str, length: int = MAX_QUOTE) -> str:
+    """A text for an error message, cut after `length` characters."""
+    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def check_int(name: str, value: Any, low: int, high: int | None = None) -> int:
@@ -26,17 +49,20 @@ def check_int(name: str, value: Any, low: int, high: int | None = None) -> int:
     bounds = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
     is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_int or value < low or (high is not None and value > high):
-        raise InputError(f"{name} must be {bounds}, got {value!r}")
+        raise InputError(f"{name} must be {bounds}, got {cut(repr(value))}")
     return int(value)
 
 
 def check_float(name: str, value: Any, low: float, high: float = float("inf"), above: bool = False) -> float:
     """Return `value` as a float if it is a number from `low` (exclusive if `above`) to `high`; otherwise raise."""
-    lower = f"above {low:g}" if above else f"at least {low:g}"
-    bounds = f"a number {lower}" if high == float("inf") else f"a number {lower} and at most {high:g}"
+    bounds = "a finite number"
+    if low > float("-inf"):
+        bounds += f" above {low:g}" if above else f" of at least {low:g}"
+    if high < float("inf"):
+        bounds += f" and at most {high:g}"
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not (low < value <= high if above else low <= value <= high):
-        raise InputError(f"{name} must be {bounds}, got {value!r}")
+    if not is_number or not math.isfinite(value) or not (low < value <= high if above else low <= value <= high):
+        raise InputError(f"{name} must be {bounds}, got {cut(repr(value))}")
     return float(value)
 
 
@@ -44,6 +70,6 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`; otherwise raise."""
     known = list(choices)
     if not isinstance(value, str) or value not in known:
-        hint = nearest(value, known) if isinstance(value, str) else ""
-        raise InputError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint}")
+        hint = nearest(value[:40], known) if isinstance(value, str) else ""
+        raise InputError(f"{name} must be one of {', '.join(known)}, got {cut(repr(value))}{hint}")
     return value

@@ -15,9 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
-from numba import config as numba_config
 from numba.core import event
 
+_numba_config: Any = numba.config
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -51,8 +51,8 @@ def cache_folder() -> Path | None:
 
 
 def _cache_root() -> Path:
-    if numba_config.CACHE_DIR:
-        return Path(numba_config.CACHE_DIR) / "groundling"
+    if _numba_config.CACHE_DIR:
+        return Path(_numba_config.CACHE_DIR) / "groundling"
     if sys.platform == "win32":
         root = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -73,14 +73,14 @@ def _cached(function: Callable[..., Any]) -> Any:
     folder = cache_folder()
     if folder is None:
         return None
-    configured = numba_config.CACHE_DIR
-    numba_config.CACHE_DIR = str(folder)  # Numba reads it when the decorator runs
+    configured = _numba_config.CACHE_DIR
+    _numba_config.CACHE_DIR = str(folder)  # Numba reads it when the decorator runs
     try:
         return numba.njit(cache=True, error_model="numpy")(function)
     except (OSError, RuntimeError):  # no cache can be written after all
         return None
     finally:
-        numba_config.CACHE_DIR = configured
+        _numba_config.CACHE_DIR = configured
 
 
 class _CompilationNotice(event.Listener):

@@ -117,7 +117,7 @@ class RolloutEnv:
 
 
 def sample_actions(logits: Tensor, rng: np.random.Generator, random: float = 0.0) -> NDArray[np.int64]:
-    """[B]: actions from pi, the softmax of [B, actions], explored by lambda = `random`: lambda / 4 + (1 - lambda) pi."""
+    """[B]: actions from pi, the softmax of [B, actions], and lambda = `random`: lambda / 4 + (1 - lambda) pi."""
     probability = F.softmax(logits.double(), dim=1).cpu().numpy()
     mixed = random / probability.shape[1] + (1 - random) * probability
     sampled = (mixed.cumsum(1) < rng.random((len(mixed), 1))).sum(1)

@@ -137,7 +137,7 @@ def test_replay_refuses_a_file_without_episodes(capsys: Capture, tmp_path: Path)
     assert "line 1: not valid JSON" in refusal(capsys, "world", "replay", str(path))
     path.write_bytes(b"\xff\xfe")
     assert "cannot be read" in refusal(capsys, "world", "replay", str(path))
-    assert "cannot be read" in refusal(capsys, "world", "replay", str(tmp_path / "none.jsonl"))
+    assert 'none.jsonl": no such file' in refusal(capsys, "world", "replay", str(tmp_path / "none.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_replay_refuses_a_file_without_episodes(capsys: Capture, tmp_path: Path)
         (["evaluate", "nowhere"], "checkpoint must be a file, a run folder or one of"),
         (["evaluate", "normal", "--episodes", "0"], "episodes must be an integer of at least 1, got 0"),
         (["evaluate", "normal", "--episodes-per-type", "0"], "episodes_per_type must be an integer of at least 1"),
-        (["check-leaks", "/nowhere"], "folder /nowhere: it holds no training run"),
+        (["check-leaks", "/nowhere"], 'config of the run "/nowhere/config.json": no such file'),
         (["package", "/nowhere", "/nowhere/mine"], "out must be in an existing folder, got /nowhere/mine"),
         (["study", "run", "--engine", "slurm"], "engine must be one of local, ray, got 'slurm'"),
         (["study", "run", "--workers", "0"], "workers must be an integer of at least 1, got 0"),
@@ -225,7 +225,7 @@ def test_train_evaluate_check_leaks_and_package(
     assert json.loads((tmp_path / "r.json").read_text("utf-8"))["greedy"] == report["greedy"]
 
     assert json.loads(run(capsys, "check-leaks", folder, "--json"))["clean"]
-    assert "it holds no training run" in refusal(capsys, "check-leaks", str(tmp_path))
+    assert 'config.json": no such file' in refusal(capsys, "check-leaks", str(tmp_path))
 
     run(capsys, "package", folder, str(tmp_path / "mine"), *FEW_EPISODES)
     card = json.loads((tmp_path / "mine.json").read_text("utf-8"))

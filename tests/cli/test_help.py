@@ -7,7 +7,7 @@ import pytest
 
 import groundling
 from groundling.cli import main
-from tests.cli.harness import Capture, assert_fits, one_line, refusal
+from tests.cli.harness import Capture, assert_fits, one_line, refusal, run_in_terminal
 
 COMMANDS = {
     "train",
@@ -80,6 +80,13 @@ def test_long_usage_is_folded_between_options(capsys: Capture, monkeypatch: pyte
     assert usage == (
         "usage: groundling study representations [-h] [CHECKPOINT]\n  [--out PATH] [--threads INT] [--json]"
     )
+
+
+def test_help_in_a_terminal_with_colors() -> None:
+    code, _, terminal = run_in_terminal("bench", "agent", "--help")
+    assert code == 0
+    assert_fits(terminal)
+    assert "usage: groundling bench agent [-h] [--seconds FLOAT] [--planner STR]" in terminal
 
 
 def test_help_of_train_shows_the_defaults_of_the_preset(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundling.errors import InputError
+from groundling.errors import InputError, quote
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import Catalog
-from groundling.world.scenario import Scenario, quote
+from groundling.world.scenario import Scenario
 
 
 def test_scenario_survives_a_round_trip_through_plain_data(catalog: Catalog) -> None:

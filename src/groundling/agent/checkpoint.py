@@ -1,7 +1,7 @@
 """A model as one safetensors file: its weights, and the JSON that rebuilds it. Nothing in it can be executed."""
 
+import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from groundling.agent.model import Model
 from groundling.agent.registry import build
 from groundling.agent.types import EnvSpec
 from groundling.atomic_write import atomic_write
-from groundling.errors import InputError
+from groundling.errors import InputError, cut, quote
+from groundling.read_json import from_plain, parse_json
 
 FORMAT = "groundling-agent-2"
 
@@ -56,50 +57,70 @@ def save(path: str | Path, checkpoint: Checkpoint, half: bool = False) -> None:
 
 
 def write_record(path: str | Path, record: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write a record and tensors as a checkpoint file, atomically."""
+    """Write a record and tensors as a checkpoint file, atomically, with a checksum of the tensors."""
+    record = {**record, "sha256": checksum(tensors)}
     atomic_write(path, to_bytes(tensors, {"groundling": json.dumps(record)}))
 
 
+def checksum(tensors: dict[str, Tensor]) -> str:
+    """A hash of names, types, shapes and values."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
 def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """Read a checkpoint; a damaged or foreign file is refused with the reason."""
+    """Read a checkpoint; a damaged or foreign file is refused with the reason, before anything large is allocated."""
     path = Path(path)
     record, tensors = read_record(path)
     try:
-        model = build(AgentConfig.of(record["config"]), EnvSpec(**record["spec"]))
-    except (InputError, TypeError) as error:
-        raise InputError(f"checkpoint {path}: no model can be built from its config ({error})") from error
-    _check_shapes(
-        path,
-        {k: tuple(v.shape) for k, v in tensors.items()},
-        {k: tuple(v.shape) for k, v in model.state_dict().items()},
-    )
+        config = AgentConfig.of(record["config"])
+        spec = from_plain(EnvSpec, record["spec"], "spec")
+        with torch.device("meta"):
+            shapes = {name: tuple(value.shape) for name, value in build(config, spec).state_dict().items()}
+    except (InputError, RuntimeError, OverflowError) as error:
+        raise InputError(f"checkpoint {path}: no model can be built from its config ({error})") from None
+    _check_tensors(path, tensors, shapes)
+    words = record["lexicon"]
+    if not isinstance(words, list) or len(words) != spec.words or not all(isinstance(word, str) for word in words):
+        raise InputError(f"checkpoint {path}: its lexicon must be a list of {spec.words} words")
+    model = build(config, spec)
     model.load_state_dict(tensors)
-    words: Sequence[str] = record["lexicon"]
     return Checkpoint(model.to(device).eval(), tuple(words), record["icons"], record["split"], record["provenance"])
 
 
 def read_record(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The JSON record and the tensors of a checkpoint file, in the current names whatever its format."""
-    if not path.is_file():
-        raise InputError(f"checkpoint {path}: no such file")
     try:
+        if not path.is_file():
+            raise InputError(f"checkpoint {path}: no such file")
         metadata, tensors = read_tensors(path)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"checkpoint {path}: not a complete safetensors file ({error})") from error
-    try:
-        record = json.loads(metadata["groundling"])
-        if record["format"] == legacy.FORMAT:
-            record, tensors = legacy.upgrade_record(record), legacy.upgrade_tensors(tensors)
-        elif record["format"] != FORMAT:
-            raise InputError(
-                f"checkpoint {path}: format must be {FORMAT!r} or {legacy.FORMAT!r}, got {record['format']!r}"
-            )
-        missing = {"config", "spec", "lexicon", "icons", "split", "provenance"} - record.keys()
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(f"checkpoint {path}: a safetensors file, but not one of Groundling's") from error
+    except (SafetensorError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"checkpoint {path}: not a complete safetensors file ({cut(str(error))})") from None
+    record = parse_json(metadata.get("groundling", "null"), f"checkpoint {path}: its record")
+    form = record.get("format") if isinstance(record, dict) else None
+    if form is None:
+        raise InputError(f"checkpoint {path}: a safetensors file, but not one of Groundling's")
+    if form == legacy.FORMAT:
+        try:
+            return legacy.upgrade_record(record), legacy.upgrade_tensors(tensors)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"checkpoint {path}: its record is damaged ({error!r})") from None
+    if form != FORMAT:
+        raise InputError(f"checkpoint {path}: format must be {FORMAT!r} or {legacy.FORMAT!r}, got {quote(form)}")
+    missing = {"config", "spec", "lexicon", "icons", "split", "provenance", "sha256"} - record.keys()
     if missing:
         raise InputError(f"checkpoint {path}: its record lacks {', '.join(sorted(missing))}")
-    return dict(record), tensors
+    if not isinstance(record["provenance"], dict):
+        raise InputError(f"checkpoint {path}: its provenance must be an object, got {quote(record['provenance'])}")
+    if record["sha256"] != checksum(tensors):
+        raise InputError(f"checkpoint {path}: its weights do not match its checksum; the file is damaged")
+    return record, tensors
 
 
 def convert(source: Path, target: Path) -> None:
@@ -115,9 +136,12 @@ def read_tensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
 
 
-def _check_shapes(path: Path, found: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]]) -> None:
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
-            raise InputError(
-                f"checkpoint {path}: tensor {name!r} must have shape {wanted.get(name)}, got {found.get(name)}"
-            )
+def _check_tensors(path: Path, tensors: dict[str, Tensor], shapes: dict[str, tuple[int, ...]]) -> None:
+    """Raise unless the tensors have these names and shapes, and finite values."""
+    for name in sorted(tensors.keys() | shapes.keys()):
+        found = tuple(tensors[name].shape) if name in tensors else None
+        if found != shapes.get(name):
+            raise InputError(f"checkpoint {path}: tensor {quote(name)} must have shape {shapes.get(name)}, got {found}")
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point() or not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"checkpoint {path}: tensor {name!r} must hold finite floating-point numbers")

@@ -1,13 +1,17 @@
 """The hyperparameters of a model, as data that a checkpoint can carry."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from groundling.errors import InputError, check_choice, check_float, check_int, nearest
+from groundling.errors import check_choice, check_float, check_int
+from groundling.read_json import from_plain
 
 PLANNERS = ("mlp", "value_iteration")
 INITS = ("paper", "he")
 WORD_DETECTIONS = ("mixture", "per_word")
+MAX_INTERPRETER_STEPS = 64
+MAX_PLANNER_SWEEPS = 10_000
+"""Bounds on loops whose length no tensor of a checkpoint shows."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,15 @@ class AgentConfig:
     def __post_init__(self) -> None:
         for name, choices in (("planner", PLANNERS), ("word_detection", WORD_DETECTIONS), ("init", INITS)):
             check_choice(f"agent.{name}", getattr(self, name), choices)
-        for name in ("channels", "hidden_units", "interpreter_steps", "planner_sweeps"):
+        for name in ("channels", "hidden_units"):
             check_int(f"agent.{name}", getattr(self, name), 1)
+        check_int("agent.interpreter_steps", self.interpreter_steps, 1, MAX_INTERPRETER_STEPS)
+        check_int("agent.planner_sweeps", self.planner_sweeps, 1, MAX_PLANNER_SWEEPS)
+        check_float("agent.pixel_offset", self.pixel_offset, float("-inf"))
         check_float("agent.pixel_scale", self.pixel_scale, 0, above=True)
+        for name in ("temperature", "sharpness", "gate_bound"):
+            if getattr(self, name) is not None:
+                check_float(f"agent.{name}", getattr(self, name), 0, above=True)
 
     @property
     def depth(self) -> int:
@@ -59,10 +69,6 @@ class AgentConfig:
         return asdict(self)
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> Self:
-        """The config of plain data; an unknown key is an error."""
-        known = [field.name for field in fields(cls)]
-        for name in record:
-            if name not in known:
-                raise InputError(f"agent config has no field {name!r}{nearest(name, known)}")
-        return cls(**record)
+    def of(cls, record: Any) -> Self:
+        """The config of plain data; unknown fields and wrong types are errors."""
+        return from_plain(cls, record, "agent config")

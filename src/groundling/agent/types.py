@@ -7,6 +7,9 @@ from torch import Tensor
 
 from groundling.errors import InputError, check_int
 
+MAX_VIEW = 127
+"""The view of the largest map, 64 x 64."""
+
 
 @dataclass(frozen=True)
 class EnvSpec:
@@ -19,9 +22,9 @@ class EnvSpec:
     """Side of the agent's view in cells, 2 x map size - 1; the agent is in the center."""
 
     def __post_init__(self) -> None:
-        for name in ("words", "actions"):
-            check_int(name, getattr(self, name), 1)
-        if check_int("view", self.view, 3) % 2 == 0:
+        check_int("words", self.words, 1)
+        check_int("actions", self.actions, 1)
+        if check_int("view", self.view, 3, MAX_VIEW) % 2 == 0:
             raise InputError(f"view must be odd and at least 3, got {self.view}")
 
     @property

@@ -1,11 +1,10 @@
 """`groundling check-leaks`"""
 
-import json
 import sys
 
 from groundling.cli.output import Json, RunFolder, print_json, print_table
-from groundling.errors import InputError
 from groundling.extras import needs
+from groundling.read_json import read_json
 
 
 def check_leaks(
@@ -17,11 +16,7 @@ def check_leaks(
     from groundling.learn.config import TrainConfig
     from groundling.learn.trainer import check_run
 
-    try:
-        config = TrainConfig.of(json.loads((run / "config.json").read_text("utf-8")))
-    except (OSError, ValueError) as error:
-        raise InputError(f"folder {run}: it holds no training run ({error})") from error
-    found = check_run(run, config)
+    found = check_run(run, TrainConfig.of(read_json(run / "config.json", "config of the run")))
     result = {**found._asdict(), "clean": found.clean}
     if as_json:
         print_json(result)

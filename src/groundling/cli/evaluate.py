@@ -115,8 +115,10 @@ def _questions(scores: dict[str, Any]) -> tuple[str, ...]:
     return _interval(scores.get("qa_accuracy"), 100, 1), _interval(scores.get("question_attention"), digits=2), number
 
 
-def _interval(estimate: dict[str, float] | None, scale: float = 1, digits: int = 1) -> str:
+def _interval(estimate: dict[str, Any] | None, scale: float = 1, digits: int = 1) -> str:
     if estimate is None:
         return "-"
-    mean, low, high = (f"{scale * estimate[name]:.{digits}f}" for name in ("mean", "low", "high"))
+    mean, low, high = (
+        "?" if estimate[name] is None else f"{scale * estimate[name]:.{digits}f}" for name in ("mean", "low", "high")
+    )
     return f"{mean} ({low}..{high})"

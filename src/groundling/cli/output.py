@@ -60,7 +60,7 @@ class _HelpBuffer(io.StringIO):
         self.out = out
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> str:  # type: ignore[override]
         return self.out.encoding
 
     def isatty(self) -> bool:
@@ -82,12 +82,16 @@ def folded_help() -> Iterator[None]:
 
 def _fold(line: str, width: int) -> str:
     """A line of help folded between words; an option of the usage and its value stay together."""
-    if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) <= width:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line)  # without colors
+    if len(plain) <= width:
         return line
-    if "usage:" in line:
+    line = plain
+    if line.startswith("usage:"):
         line = re.sub(r",(?=\S)", ", ", line)
         line = re.sub(r"\[--.*?\]+", lambda option: option[0].replace(" ", "\0"), line)
-    folded = textwrap.fill(line, width, subsequent_indent="  " if "usage:" in line else "", break_on_hyphens=False)
+    folded = textwrap.fill(
+        line, width, subsequent_indent="  " if line.startswith("usage:") else "", break_on_hyphens=False
+    )
     return folded.replace("\0", " ")
 
 

@@ -1,9 +1,11 @@
 """`groundling play`"""
 
 import contextlib
+import os
 import secrets
 import signal
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +30,25 @@ def play(
     no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
 ) -> None:
     """Serve a web page to run, inspect and teach an agent in an editable world."""
+    with _ctrl_c_exits_at_once():
+        _play(checkpoint, compare, host, port, threads, no_browser)
+
+
+@contextlib.contextmanager
+def _ctrl_c_exits_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process without a traceback, since it is the normal way to stop the server.
+
+    Nothing is left to be done while it loads, and after the server was stopped. An error restores the earlier handler.
+    """
+    earlier = signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+    try:
+        yield
+    except BaseException:
+        signal.signal(signal.SIGINT, earlier)
+        raise
+
+
+def _play(checkpoint: str, compare: str | None, host: str, port: int, threads: int, no_browser: bool) -> None:
     needs("agent")
     needs("page")
     check_int("port", port, 0, (1 << 16) - 1)
@@ -38,7 +59,7 @@ def play(
     from groundling.page.access_control import is_local
     from groundling.page.app_state import AppState, ServedAgent
     from groundling.page.limits import Limits
-    from groundling.page.server import Server, bind, serve
+    from groundling.page.server import Server, bind, uvicorn_server
 
     names = [checkpoint] if compare is None else [checkpoint, compare]
     state = AppState([ServedAgent(Path(name).stem, load_agent(name)) for name in names], Limits())
@@ -46,12 +67,10 @@ def play(
     token = None if is_local(host) else secrets.token_urlsafe(32)
     url_host = f"[{host}]" if ":" in host else host
     url = f"http://{url_host}:{bound.getsockname()[1]}/" + (f"?token={token}" if token else "")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore SIGINT
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the server
-        state.warm_up()
-        print(f"Serving {' and '.join(names)} at {url}", flush=True)
-        if host in ("0.0.0.0", "::"):
-            print("From another machine, replace the host by the IP address of this machine.", flush=True)
-        if not no_browser:
-            webbrowser.open(url)
-        serve(Server(state), bound, host, token)
+    state.warm_up()
+    print(f"Serving {' and '.join(names)} at {url}", flush=True)
+    if host in ("0.0.0.0", "::"):
+        print("From another machine, replace the host by the IP address of this machine.", flush=True)
+    if not no_browser:
+        webbrowser.open(url)
+    uvicorn_server(Server(state), host, token).run(sockets=[bound])

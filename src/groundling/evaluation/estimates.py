@@ -52,9 +52,10 @@ class Estimate:
         half = _Z * (variance * clusters / (clusters - 1)) ** 0.5
         return cls(mean, max(low, mean - half), min(high, mean + half), n)
 
-    def to_dict(self) -> dict[str, float]:
-        """The estimate as plain data."""
-        return {"mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+    def to_dict(self) -> dict[str, float | None]:
+        """The estimate as plain data; an undefined bound is None, which JSON can express."""
+        low, high = (None if np.isnan(bound) else bound for bound in (self.low, self.high))
+        return {"mean": self.mean, "low": low, "high": high, "n": self.n}
 
 
 def _cluster_variance(values: Floats, episodes: NDArray[np.int64] | None) -> tuple[float, int]:

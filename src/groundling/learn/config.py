@@ -1,6 +1,5 @@
 """Everything that determines a training run, as data: the same config and one thread give the same weights."""
 
-import dataclasses
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Self
 
@@ -8,7 +7,8 @@ import tyro
 
 from groundling.agent import EnvSpec
 from groundling.agent.config import AgentConfig
-from groundling.errors import InputError, check_choice, check_float, check_int, nearest
+from groundling.errors import InputError, check_choice, check_float, check_int
+from groundling.read_json import from_plain
 from groundling.teacher.grammar import QUESTIONS
 from groundling.teacher.splits import JOINT, KINDS, Split, check_holdout
 from groundling.teacher.teacher import Teacher, make_split, make_teacher
@@ -258,24 +258,9 @@ class TrainConfig:
         return asdict(self)
 
     @classmethod
-    def of(cls, record: dict[str, Any]) -> Self:
-        """The config of plain data; an unknown key is an error."""
-        made: Self = _of(cls, record, "training config")
-        return made
-
-
-def _of(kind: type[Any], record: dict[str, Any], where: str) -> Any:
-    """A dataclass from plain data, with the dataclasses in it."""
-    known = {field.name: field for field in dataclasses.fields(kind)}
-    values: dict[str, Any] = {}
-    for name, value in record.items():
-        if name not in known:
-            raise InputError(f"{where} has no field {name!r}{nearest(name, known)}")
-        inner = known[name].default
-        if dataclasses.is_dataclass(inner):
-            value = _of(type(inner), value, name)
-        values[name] = tuple(value) if isinstance(value, list) else value
-    return kind(**values)
+    def of(cls, record: Any) -> Self:
+        """The config of plain data; unknown fields and wrong types are errors."""
+        return from_plain(cls, record, "training config")
 
 
 _AT_LEAST_1 = (

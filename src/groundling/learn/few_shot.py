@@ -4,7 +4,7 @@ Only one row of the word embeddings is learned. It is a detector like every othe
 agent knows (sentences, positions, navigation) works with the new word at once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from groundling.agent import View, build
 from groundling.agent.model import InterpreterModel
+from groundling.errors import Cancelled
 
 STEPS = 200
 LEARNING_RATE = 0.05
@@ -52,12 +53,15 @@ def learn_word(
     known_objects: Sequence[int],
     images: NDArray[np.uint8],
     questions: Sequence[Sequence[int]],
+    cancelled: Callable[[], bool] | None = None,
 ) -> None:
     """Learn the embedding of `token` in place, from images [E, H, W, 3] and the tokens of their questions.
 
     The loss has four terms of equal weight: the answer to the questions; the detection of what they refer to; no answer
     with the word for anything else in the image; and, divided by the number of examples, a Gaussian prior fitted to the
     embeddings of the objects that the model knows (`known_objects`).
+
+    `cancelled` is called before each optimization step; if it returns true, Cancelled is raised.
     """
     encoded = _encode(model, images, questions)
     known = model.words.table.detach()[list(known_objects)]
@@ -68,6 +72,8 @@ def learn_word(
     answers = torch.full((len(images),), token)
     optimizer = torch.optim.Adam([visual], LEARNING_RATE)
     for _ in range(STEPS):
+        if cancelled is not None and cancelled():
+            raise Cancelled
         row = torch.cat([visual, mean[model.config.channels :]])
         table = model.words.table.detach().clone()
         table[token] = row

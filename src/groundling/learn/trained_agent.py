@@ -8,7 +8,7 @@ agent.save("mine.safetensors")
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
@@ -130,10 +130,16 @@ class TrainedAgent:
         explained = self.model.explain_batch(list(images), self._sentences(sentence, len(images), single))
         return explained[0] if single else explained
 
-    def teach(self, word: str, examples: Sequence[Example | tuple[Any, str, str]]) -> "TrainedAgent":
+    def teach(
+        self,
+        word: str,
+        examples: Sequence[Example | tuple[Any, str, str]],
+        cancelled: Callable[[], bool] | None = None,
+    ) -> "TrainedAgent":
         """A new agent that knows `word`, learned from examples (image, question, answer); this one is unchanged.
 
-        The word is one of the agent's lexicon or a new one, and the answer of every example.
+        The word is one of the agent's lexicon or a new one, and the answer of every example. Teaching raises Cancelled
+        as soon as `cancelled` returns true.
         """
         if not examples:
             raise InputError(f"examples of {word!r} must be at least one, got none")
@@ -155,7 +161,8 @@ class TrainedAgent:
                 raise InputError(f"image of an example must be of shape [H, W, 3], got {array.shape}")
             images.append(array[0])
         questions = [taught._tokens(question) for _, question, _ in examples]
-        learn_word(model, words.index(word), [words.index(name) for name in known], np.stack(images), questions)
+        known_objects = [words.index(name) for name in known]
+        learn_word(model, words.index(word), known_objects, np.stack(images), questions, cancelled)
         return taught
 
     def save(self, path: str | Path, half: bool = False) -> None:
@@ -239,7 +246,8 @@ def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedA
     """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
     path = Path(name)
     if path.is_dir():
-        path = path / "best.safetensors"
+        files = [path / f"{kind}.safetensors" for kind in ("best", "last")]
+        path = next((file for file in files if file.is_file()), files[0])
     elif not path.suffix and not path.exists():
         pretrained = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
         if str(name) not in pretrained:
@@ -250,9 +258,12 @@ def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedA
         path = pretrained[str(name)]
     checkpoint = load(path, device)
     try:
-        config = TrainConfig.of(checkpoint.provenance["config"])
-    except (KeyError, TypeError) as error:
-        raise InputError(f"checkpoint {path}: its training config is missing or damaged ({error!r})") from error
+        config = TrainConfig.of(checkpoint.provenance.get("config"))
+        agent = TrainedAgent(checkpoint, config)
+        if agent.lexicon.words != checkpoint.words or not isinstance(agent.split, Split):
+            raise InputError("its lexicon is not that of the teacher")
+    except InputError as error:
+        raise InputError(f"checkpoint {path}: {error}") from None
     if config.catalog().hash != checkpoint.icons:
         raise InputError(f"checkpoint {path}: it was trained on other icons than those of this version")
-    return TrainedAgent(checkpoint, config)
+    return agent

@@ -32,7 +32,7 @@ from groundling import seeds
 from groundling.agent import build
 from groundling.agent.checkpoint import Checkpoint, read_tensors, save
 from groundling.atomic_write import atomic_write
-from groundling.errors import InputError, TrainingError
+from groundling.errors import InputError, TrainingError, check_choice, check_float, cut
 from groundling.evaluation.evaluator import Evaluator
 from groundling.evaluation.leak_check import LeakCheck, SentenceLog, check_leaks
 from groundling.learn.actor_critic import ActorCritic
@@ -40,7 +40,9 @@ from groundling.learn.config import TrainConfig
 from groundling.learn.device import choose_device
 from groundling.learn.ppo import PPO
 from groundling.learn.qa_pretraining import QAPretraining
+from groundling.learn.run_lock import RunLock
 from groundling.learn.stage import RunningMeans, Stage
+from groundling.read_json import from_plain, parse_json, read_json, read_text, reason
 
 STAGES: dict[str, Callable[..., Stage]] = {stage.name: stage for stage in (QAPretraining, PPO, ActorCritic)}
 
@@ -96,7 +98,7 @@ class Trainer:
         self.log = SentenceLog(self.model.spec.words)
         self.stage = self._make_stage(self.progress.stage)
         self.signal: int | None = None
-        _write_config(folder, config)  # not earlier: bad input above leaves no folder behind
+        self.lock = _claim_folder(folder, config)  # not earlier: bad input above leaves no folder behind
         if resume and self.state_path.exists():
             self._restore()
         _truncate_log(self.metrics_path, self.progress.lines)
@@ -111,8 +113,8 @@ class Trainer:
 
     def train(self, minutes: float | None = None, report: Report | None = None) -> str:
         """Train until the last stage ends; return why training ended: finished, target, minutes or signal."""
-        limit = float("inf") if minutes is None else 60 * minutes
-        writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self.progress.lines)
+        limit = float("inf") if minutes is None else 60 * check_float("minutes", minutes, 0, above=True)
+        writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self._global_step)
         try:
             with self._signals():
                 return self._loop(limit, report, writer)
@@ -123,6 +125,7 @@ class Trainer:
             ) from error
         finally:
             writer.close()
+            self.lock.release()
 
     def _loop(self, limit: float, report: Report | None, writer: SummaryWriter) -> str:
         saved = before = time.monotonic()
@@ -209,7 +212,12 @@ class Trainer:
         with self.metrics_path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({**position, **counts, **rounded}) + "\n")
         for name, value in line.items():
-            writer.add_scalar(f"{p.stage}/{name}", value, p.lines)
+            writer.add_scalar(f"{p.stage}/{name}", value, self._global_step)
+
+    @property
+    def _global_step(self) -> int:
+        """The x axis of TensorBoard: environment steps of navigation, and before them the observations of QA."""
+        return self.progress.env_steps or self.progress.frames
 
     def save(self) -> None:
         """Write everything needed to resume, and the latest agent."""
@@ -247,6 +255,12 @@ class Trainer:
 
     def _restore(self) -> None:
         progress, tensors = read_state(self.folder)
+        try:
+            self._continue(progress, tensors)
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise InputError(f"{self.state_path}: it does not fit the config of the run ({cut(str(error))})") from None
+
+    def _continue(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
         self.model.load_state_dict(_part(tensors, "model."))
         if progress.stage != self.progress.stage:
             self.stage = self._make_stage(progress.stage)
@@ -277,9 +291,12 @@ def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
     path = folder / "state.safetensors"
     try:
         metadata, tensors = read_tensors(path)
-        return Progress(**json.loads(metadata["progress"])), tensors
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: not the state of a training run of this version ({error})") from error
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(f"{path}: not the state of a training run ({cut(str(error))})") from None
+    record = parse_json(metadata.get("progress", "null"), f"{path}: progress")
+    progress = from_plain(Progress, record, f"{path}: progress")
+    check_choice(f"{path}: stage", progress.stage, STAGES)
+    return progress, tensors
 
 
 def check_run(folder: Path, config: TrainConfig) -> LeakCheck:
@@ -295,34 +312,32 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _write_config(folder: Path, config: TrainConfig) -> None:
-    """Create the folder with its config, unless it is there."""
+def _claim_folder(folder: Path, config: TrainConfig) -> RunLock:
+    """Create the folder with its config, unless it is there, and lock it."""
     path = folder / "config.json"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = RunLock(folder)
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
             atomic_write(path, (json.dumps(config.to_dict(), indent=1) + "\n").encode())
+        return lock
     except OSError as error:
-        raise InputError(f"folder {folder}: cannot be written ({error.strerror})") from error
+        raise InputError(f"folder {folder}: cannot be written ({reason(error)})") from None
 
 
 def _check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
     """Check that the folder has no run, or the run to resume."""
     path = folder / "config.json"
-    try:
-        if not path.exists():
-            return
-        found = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"folder {folder}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a training config ({error})") from error
+    if not path.exists():
+        if (folder / "state.safetensors").exists():
+            raise InputError(f"folder {folder}: it holds the state of a run without config.json; choose another --out")
+        return
+    found = read_json(path, "config of the run")
     if not resume:
         raise InputError(f"folder {folder}: it already holds a run; resume it with --resume, or choose another --out")
-    wanted = json.loads(json.dumps(config.to_dict()))
-    different = _differences(found, wanted)
+    different = _differences(found, json.loads(json.dumps(config.to_dict())))
     if different:
-        raise InputError(f"folder {folder}: its run has another config: {'; '.join(different)}")
+        raise InputError(f"folder {folder}: its run has another config: {cut('; '.join(different), 400)}")
 
 
 def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
@@ -337,6 +352,10 @@ def _differences(found: Any, wanted: Any, name: str = "") -> list[str]:
 
 def _truncate_log(path: Path, lines: int) -> None:
     """Keep the first lines of a log: what was logged after the last save will be logged again on resume."""
-    if path.exists():
-        kept = path.read_text("utf-8").splitlines(keepends=True)[:lines]
+    if not path.exists():
+        return
+    kept = read_text(path, "metrics file").splitlines(keepends=True)[:lines]
+    try:
         atomic_write(path, "".join(kept).encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({reason(error)})") from None

@@ -3,11 +3,15 @@
 import ipaddress
 import secrets
 from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundling.page.limits import Limits
+from groundling.page.rate_limit import RateLimits
 
 COOKIE = "groundling"
 SECURITY_HEADERS = {
@@ -31,6 +35,13 @@ def is_local(host: str) -> bool:
         return host == "localhost"
 
 
+class Refusal(NamedTuple):
+    """The HTTP status and the reason with which a request is refused."""
+
+    status: int
+    reason: str
+
+
 class AccessControl:
     """ASGI middleware that refuses foreign requests and adds security headers.
 
@@ -39,17 +50,21 @@ class AccessControl:
     A foreign web page can make a browser send requests to this server under a name of its own (DNS rebinding), or open
     a websocket from its own origin. Therefore the Host header must be a name that nobody else controls, and the Origin
     must be this server.
+
+    Wrong tokens are limited per address. The right one is accepted nevertheless: it has 256 bits, so nobody guesses it,
+    and nobody behind the same address can lock others out.
     """
 
-    def __init__(self, app: ASGIApp, host: str, token: str | None) -> None:
+    def __init__(self, app: ASGIApp, host: str, token: str | None, limits: Limits) -> None:
         self.app, self.host, self.token = app, host, token
+        self.wrong_tokens = RateLimits(limits.wrong_tokens_per_minute / 60, limits.wrong_tokens_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        reason = self.refusal_reason(scope)
-        if reason is not None:
-            return await self._refuse(reason, scope, receive, send)
+        refusal = self.refusal(scope)
+        if refusal is not None:
+            return await self._refuse(refusal, scope, receive, send)
         if scope["type"] == "websocket":
             return await self.app(scope, receive, send)
 
@@ -61,20 +76,27 @@ class AccessControl:
         response = self._token_redirect(scope)
         await (response or self.app)(scope, receive, send_with_headers)
 
-    def refusal_reason(self, scope: Scope) -> str | None:
-        """The reason for which a request is refused, or None if it is accepted."""
+    def refusal(self, scope: Scope) -> Refusal | None:
+        """Why a request is refused, or None if it is accepted."""
         headers = Headers(scope=scope)
         name = headers.get("host", "")
         if not self.is_own_host(name):
-            return f"Host must name this server, got {name[:100]!r}; open the address that the server printed"
+            return Refusal(403, f"Host must name this server, got {name[:100]!r}; open the address that it printed")
         origin = headers.get("origin")
         if origin is None and scope["type"] == "websocket":
-            return "a websocket request must have an Origin header"
-        if origin is not None and urlsplit(origin).netloc != name:
-            return f"Origin must be this server, got {origin[:100]!r}; only its own page can connect"
-        if self.token is not None and not (self._has_token_cookie(headers) or self._has_token_query(scope)):
-            return "a token is required; open the address that the server printed"
-        return None
+            return Refusal(403, "a websocket request must have an Origin header")
+        if origin is not None and _host_of(origin) != name:
+            return Refusal(403, f"Origin must be this server, got {origin[:100]!r}; only its own page can connect")
+        return None if self.token is None else self._token_refusal(scope, headers)
+
+    def _token_refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
+        given = [token for token in (_token_in_cookie(headers), _token_in_query(scope)) if token]
+        if any(self._is_token(token) for token in given):
+            return None
+        address = scope["client"][0] if scope.get("client") else ""
+        if given and not self.wrong_tokens.allow(address):
+            return Refusal(429, "too many wrong tokens; open the address that the server printed")
+        return Refusal(403, "a token is required; open the address that the server printed")
 
     def is_own_host(self, name: str) -> bool:
         """Whether a Host header names this server.
@@ -93,35 +115,50 @@ class AccessControl:
             return False
         return not is_local(self.host)
 
-    def _has_token_cookie(self, headers: Headers) -> bool:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        return COOKIE in cookies and self._is_token(cookies[COOKIE].value)
-
-    def _has_token_query(self, scope: Scope) -> bool:
-        """Whether the query string has the token; accepted for the index page only, which stores it in a cookie."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        return scope["type"] == "http" and scope["path"] == "/" and self._is_token(given)
-
     def _is_token(self, given: str) -> bool:
         return self.token is not None and secrets.compare_digest(given.encode(), self.token.encode())
 
     def _token_redirect(self, scope: Scope) -> Response | None:
         """A redirect that moves the token from the query string to a cookie, or None if there is no token."""
-        if self.token is None or not self._has_token_query(scope):
+        if self.token is None or not self._is_token(_token_in_query(scope)):
             return None
         response = RedirectResponse("/", status_code=303)
         response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
         return response
 
     @staticmethod
-    async def _refuse(reason: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await receive()  # the connect event
-            short = reason.encode("ascii", "replace")[:120].decode()  # a close frame holds at most 123 bytes of reason
+            short = refusal.reason.encode("ascii", "replace")[:120].decode()  # of at most 123 bytes
             await send({"type": "websocket.close", "code": 1008, "reason": short})
         else:
-            response = PlainTextResponse(reason + "\n", status_code=403, headers=SECURITY_HEADERS)
+            response = PlainTextResponse(refusal.reason + "\n", status_code=refusal.status, headers=SECURITY_HEADERS)
             await response(scope, receive, send)
+
+
+def _host_of(origin: str) -> str | None:
+    """The host and port of an Origin header, or None if it cannot be parsed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _token_in_cookie(headers: Headers) -> str:
+    """The token in the cookie of a request, or an empty string."""
+    try:
+        cookies = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return cookies[COOKIE].value if COOKIE in cookies else ""
+
+
+def _token_in_query(scope: Scope) -> str:
+    """The token in the query string, or an empty string.
+
+    It is accepted for the index page only, which stores it in a cookie.
+    """
+    if scope["type"] != "http" or scope["path"] != "/":
+        return ""
+    return parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from groundling.errors import InputError
+from groundling.errors import Cancelled, InputError
 from groundling.learn.few_shot import Example
 from groundling.page import explanations
 from groundling.page.app_state import AppState
@@ -28,13 +28,16 @@ _MAX_SEED = 1 << 31
 
 
 class Client:
-    """Answers the requests of one client. Only `teach` changes its state."""
+    """Answers the requests of one client. Only `teach` changes its state.
+
+    When `cancelled` returns true, a slow request raises Cancelled at its next step.
+    """
 
     SLOW_REQUESTS = ("teach", "export")
     """Requests that take seconds; they run in a thread of their own, so that others do not wait for them."""
 
-    def __init__(self, app_state: AppState) -> None:
-        self.app_state, self.limits = app_state, app_state.limits
+    def __init__(self, app_state: AppState, cancelled: Callable[[], bool]) -> None:
+        self.app_state, self.limits, self.cancelled = app_state, app_state.limits, cancelled
         self.agents = [ClientAgent.of(agent) for agent in app_state.agents]
         self._checks: dict[int, tuple[tuple[Any, ...], SentenceCheck]] = {}
         """Last sentence check of each agent with its input; all steps of a walk repeat the same check."""
@@ -137,7 +140,7 @@ class Client:
             word = taught_word.text("word", self.limits.name_chars)
             examples = taught_word.items("examples", self.limits.examples)
             taught_word.end()
-            agent = agent.teach(word, [self._example(example, word) for example in examples])
+            agent = agent.teach(word, [self._example(example, word) for example in examples], self.cancelled)
             words.append(word)
         self.agents[index] = agent
         self._checks.clear()  # they depend on the lexicon
@@ -151,19 +154,26 @@ class Client:
         path = message.items("path", self.limits.walk_steps)
         message.end()
         recording = self._record_walk(agent, scene, sentence, path)
-        data = to_gif(recording) if file_format == "gif" else to_html(recording).encode()
+        data = to_gif(recording, self._check_cancelled) if file_format == "gif" else to_html(recording).encode()
         return {"name": f"groundling.{file_format}", "base64": base64.b64encode(data).decode()}
 
     def _record_walk(self, agent: ClientAgent, scene: Scene, sentence: str, path: list[Any]) -> WalkRecording:
         scenes = [_with_agent_at(scene, "path", at) for at in path] or [scene]
         check = agent.check(sentence, scenes[0], self.limits)
         acting = scenes[:-1] or scenes  # at the last position of a walk, the agent does not act
-        steps = [agent.step(current, check, self.app_state.inference) for current in acting]
+        steps = []
+        for current in acting:
+            self._check_cancelled()
+            steps.append(agent.step(current, check, self.app_state.inference))
         if len(steps) < len(scenes):  # the last frame repeats the explanation of the last action
             move = steps[-1]["move"]
             terminated = move is not None and move["terminated"] and move["to"] == path[-1]
             steps.append({**steps[-1], "move": None, "end": "terminated" if terminated else "truncated"})
         return WalkRecording(agent.served.name, scenes, check, steps)
+
+    def _check_cancelled(self) -> None:
+        if self.cancelled():
+            raise Cancelled
 
     def _agent_index(self, message: Message) -> int:
         return message.integer("agent", len(self.agents))

@@ -1,5 +1,6 @@
 """A served agent with the words that one client taught it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,11 +48,11 @@ class ClientAgent:
         """The words with which it can answer a question."""
         return tuple(word for word in self.trained.lexicon.answers if word not in self.unseen)
 
-    def teach(self, word: str, examples: list[Example]) -> "ClientAgent":
-        """The agent after learning the name of an object from examples."""
+    def teach(self, word: str, examples: list[Example], cancelled: Callable[[], bool]) -> "ClientAgent":
+        """The agent after learning the name of an object from examples; see `TrainedAgent.teach`."""
         if word in Lexicon().words and word not in OBJECTS:
             raise InputError(f"a taught word must name an object, got {word!r}; it already has another meaning")
-        return ClientAgent(self.served, self.trained.teach(word, examples), self.unseen - {word})
+        return ClientAgent(self.served, self.trained.teach(word, examples, cancelled), self.unseen - {word})
 
     def check(self, sentence: str, scene: Scene, limits: Limits) -> SentenceCheck:
         return check_sentence(sentence, scene, self.words, self.unseen, limits)

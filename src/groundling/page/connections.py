@@ -1,13 +1,16 @@
-"""Open connections: their number, the message rate of each, and which idle ones are closed for new ones."""
+"""Open websocket connections: their number, the message rate of each, and which idle ones are closed for new ones."""
 
+import asyncio
 import contextlib
+import threading
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from groundling.page.limits import Limits
+from groundling.page.rate_limit import Clock, RateLimit
 
-Clock = Callable[[], float]
+CLOSE_SECONDS = 1.0
+"""Maximum time to wait for the close of an idle connection, whose client may not read any more."""
 
 
 class Closable(Protocol):
@@ -17,23 +20,19 @@ class Closable(Protocol):
 
 
 class Connection:
-    """A client's connection with its rate limit, a token bucket."""
+    """A client's connection with its rate limit."""
 
-    def __init__(self, socket: Closable, limits: Limits, clock: Clock) -> None:
-        self.socket, self.limits, self.clock = socket, limits, clock
+    def __init__(self, socket: Closable, address: str, limits: Limits, clock: Clock) -> None:
+        self.socket, self.address, self.clock = socket, address, clock
+        self.is_closed = threading.Event()
+        """Set when the client left; threads that work for it look at it."""
         self.last_message = clock()
-        self.allowance = float(limits.burst)
+        self.message_rate = RateLimit(limits.messages_per_second, limits.burst, clock)
 
     def allow_message(self) -> bool:
         """Count a message; return False if it exceeds the rate limit."""
-        now = self.clock()
-        earned = (now - self.last_message) * self.limits.messages_per_second
-        self.last_message = now
-        self.allowance = min(self.allowance + earned, float(self.limits.burst))
-        if self.allowance < 1:
-            return False
-        self.allowance -= 1
-        return True
+        self.last_message = self.clock()
+        return self.message_rate.allow()
 
 
 class Connections:
@@ -43,11 +42,11 @@ class Connections:
         self.limits, self.clock = limits, clock
         self.open: set[Connection] = set()
 
-    async def add(self, socket: Closable) -> Connection | None:
-        """A new connection, or None if there are too many."""
+    async def add(self, socket: Closable, address: str) -> Connection | None:
+        """A new connection from an IP address, or None if there are too many."""
         if len(self.open) >= self.limits.connections and not await self._close_most_idle():
             return None
-        connection = Connection(socket, self.limits, self.clock)
+        connection = Connection(socket, address, self.limits, self.clock)
         self.open.add(connection)
         return connection
 
@@ -59,6 +58,7 @@ class Connections:
         if self.clock() - most_idle.last_message < self.limits.idle_seconds_at_maximum:
             return False
         self.remove(most_idle)
-        with contextlib.suppress(RuntimeError):  # the client is closing it at the same time
-            await most_idle.socket.close(1001, "idle; closed for a new connection")
+        with contextlib.suppress(RuntimeError, TimeoutError):  # the client is closing it at the same time
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await most_idle.socket.close(1001, "idle; closed for a new connection")
         return True

@@ -1,13 +1,14 @@
 """Export of a walk as a GIF animation, or as one HTML file that needs no server."""
 
 import io
-import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from groundling.page.message import to_json
 from groundling.page.scene import Scene
 from groundling.page.sentence_check import QUESTION, SentenceCheck
 from groundling.page.static_files import STATIC
@@ -30,11 +31,12 @@ class WalkRecording:
     steps: list[dict[str, Any]]
 
 
-def to_gif(recording: WalkRecording) -> bytes:
+def to_gif(recording: WalkRecording, before_frame: Callable[[], None]) -> bytes:
     """An animation of the map with the agent's attention, and the sentence as a caption."""
     size = recording.scenes[0].scenario.size
     frames = []
     for scene, step in zip(recording.scenes, recording.steps, strict=True):
+        before_frame()
         pixels = draw(map_cells(scene.scenario.state()), scene.teacher.catalog.pictures[DISPLAY_PIXELS])[0]
         x_loc, answers = step["explanation"]["x_loc"], step["explanation"]["answers"]
         if x_loc is not None:
@@ -69,7 +71,7 @@ def to_html(recording: WalkRecording) -> str:
     }
     parts = {
         "STYLE": STATIC["page.css"].text,
-        "DATA": json.dumps(walk).replace("<", "\\u003c"),  # `</script>` in the data would end the element
+        "DATA": to_json(walk).replace("<", "\\u003c"),  # `</script>` in the data would end the element
         "SCRIPT": "\n".join(_without_imports(STATIC[name].text) for name in SCRIPTS),
     }
     return re.sub(r"\{\{(STYLE|DATA|SCRIPT)\}\}", lambda match: parts[match[1]], STATIC["export.html"].text)

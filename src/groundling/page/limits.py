@@ -7,14 +7,28 @@ from dataclasses import dataclass
 class Limits:
     """Limits of the server."""
 
+    tcp_connections: int = 512
+    """Maximum number of open TCP connections; fewer if the system allows few open files."""
+    head_seconds: float = 10.0
+    """Seconds within which a request head must be complete; otherwise its TCP connection is closed."""
+    write_seconds: float = 60.0
+    """Seconds within which a client must read what was sent to it; otherwise its TCP connection is closed."""
+    wrong_tokens_per_minute: int = 10
+    """Maximum number of wrong tokens from one address."""
     message_bytes: int = 1024 * 1024
     """Maximum length of a message; a longer one closes the connection."""
     messages_per_second: float = 40.0
     """Maximum average message rate of a connection."""
     burst: int = 80
     """Maximum number of messages that a connection may send at once."""
+    frames_per_second: float = 100.0
+    """Maximum average rate of pings, pongs and fragments of messages; more close the connection."""
+    frame_burst: int = 1000
+    """Maximum number of pings, pongs and fragments that a connection may send at once."""
+    queued_messages: int = 8
+    """Maximum number of messages read from a connection before earlier ones are answered."""
     connections: int = 64
-    """Maximum number of open connections."""
+    """Maximum number of open websocket connections."""
     idle_seconds: float = 900.0
     """Seconds without a message after which a connection is closed."""
     idle_seconds_at_maximum: float = 60.0

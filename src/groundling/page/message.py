@@ -1,10 +1,9 @@
-"""Untrusted client messages: every field is checked for type and size, and unknown fields are refused."""
+"""Messages as JSON. In those of clients every field is checked for type and size, and unknown fields are refused."""
 
 import json
 from typing import Any
 
-from groundling.errors import InputError, nearest
-from groundling.world.scenario import quote
+from groundling.errors import InputError, nearest, quote
 
 
 class Message:
@@ -79,6 +78,14 @@ class Message:
         for field in self._record:
             if field not in self._known:
                 raise InputError(f"unknown field {quote(field)} in {self._name}{nearest(field[:40], self._known)}")
+
+
+def to_json(value: Any) -> str:
+    """JSON of a reply. Browsers cannot parse NaN and infinity, which a model with damaged weights computes."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise InputError("numbers in a reply must be finite, got NaN or infinity from the agent") from None
 
 
 def _refuse_constant(name: str) -> None:

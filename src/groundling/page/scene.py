@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from groundling.errors import InputError
+from groundling.errors import InputError, quote
 from groundling.page.limits import Limits
 from groundling.page.message import Message
 from groundling.page.uploads import decode_png
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import DISPLAY_PIXELS, Catalog
-from groundling.world.scenario import KEYS, Scenario, quote
+from groundling.world.scenario import KEYS, Scenario
 
 FORMAT = "groundling-scenario-1"
 _SCRIPTED_EPISODE_KEYS = ("target", "max_steps", "actions")

@@ -2,11 +2,14 @@
 
 import asyncio
 import contextlib
-import json
 import logging
+import os
+import signal
 import socket
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from weakref import WeakValueDictionary
 
 import uvicorn
 from starlette.applications import Starlette
@@ -14,15 +17,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
+from starlette.types import Message as Event
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from groundling.errors import InputError
+from groundling.errors import Cancelled, InputError
 from groundling.page.access_control import AccessControl
 from groundling.page.app_state import AppState
 from groundling.page.client import Client
 from groundling.page.connections import Connection, Connections
-from groundling.page.message import Message
+from groundling.page.message import Message, to_json
+from groundling.page.rate_limit import RepeatedMessages
 from groundling.page.static_files import STATIC
+from groundling.page.tcp_connections import BACKLOG, limited_protocols
 
 LOG = logging.getLogger("groundling.page")
 GOING_AWAY, TOO_BIG, TRY_LATER = 1001, 1009, 1013
@@ -36,7 +42,9 @@ class Server:
     def __init__(self, state: AppState) -> None:
         self.state, self.limits = state, state.limits
         self.connections = Connections(state.limits)
-        self.hello = json.dumps({"hello": state.hello()})
+        self.hello = to_json({"hello": state.hello()})
+        self.slow_job = asyncio.Lock()
+        self.slow_job_of_address: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def app(self, host: str, token: str | None) -> ASGIApp:
         """The ASGI application; see AccessControl for the arguments."""
@@ -46,7 +54,7 @@ class Server:
             Route("/static/{name}", self.static_file),
             WebSocketRoute("/ws", self.websocket),
         ]
-        return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token)
+        return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token, self.limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -69,28 +77,47 @@ class Server:
 
     async def websocket(self, socket: WebSocket) -> None:
         await socket.accept()
-        connection = await self.connections.add(socket)
+        connection = await self.connections.add(socket, socket.client.host if socket.client else "")
         if connection is None:
             return await socket.close(TRY_LATER, "too many open connections; try again later")
         try:
             await self._serve_client(socket, connection)
-        except WebSocketDisconnect:
+        except (WebSocketDisconnect, asyncio.CancelledError):  # uvicorn cancels those that do not end at its shutdown
             pass
         finally:
             self.connections.remove(connection)
 
     async def _serve_client(self, socket: WebSocket, connection: Connection) -> None:
-        client = Client(self.state)
+        """Answer messages until the client leaves. Its requests are cancelled then."""
+        messages: asyncio.Queue[Event] = asyncio.Queue(self.limits.queued_messages)
+        tasks = [
+            asyncio.create_task(self._receive_messages(socket, messages)),
+            asyncio.create_task(self._answer_messages(socket, connection, messages)),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            connection.is_closed.set()
+            for task in tasks:
+                task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    @staticmethod
+    async def _receive_messages(socket: WebSocket, messages: asyncio.Queue[Event]) -> None:
+        while (event := await socket.receive())["type"] != "websocket.disconnect":
+            await messages.put(event)
+
+    async def _answer_messages(self, socket: WebSocket, connection: Connection, messages: asyncio.Queue[Event]) -> None:
+        client = Client(self.state, connection.is_closed.is_set)
         await socket.send_text(self.hello)
         while socket.application_state is WebSocketState.CONNECTED:
             try:
                 async with asyncio.timeout(self.limits.idle_seconds):
-                    event = await socket.receive()
+                    text = (await messages.get()).get("text")
             except TimeoutError:
                 return await socket.close(GOING_AWAY, "idle")
-            if event["type"] == "websocket.disconnect":
-                return
-            text = event.get("text")
             if text is not None and len(text) > self.limits.message_bytes:
                 return await socket.close(TOO_BIG, f"a message must have at most {self.limits.message_bytes:,} bytes")
             reply = await self.reply(client, connection, text)
@@ -112,14 +139,25 @@ class Server:
             message = Message.parse(text)
             message_id = message.integer("id", _MAX_ID)
             name = message.choice("request", tuple(client.requests))
-            pool = self.slow_worker if name in client.SLOW_REQUESTS else self.workers
-            result = await asyncio.get_running_loop().run_in_executor(pool, client.requests[name], message)
-            return json.dumps({"id": message_id, **result})
-        except InputError as error:
-            return json.dumps({"id": message_id, "error": str(error)})
+            run = asyncio.get_running_loop().run_in_executor
+            if name in client.SLOW_REQUESTS:
+                async with self._turn(connection.address):
+                    result = await run(self.slow_worker, client.requests[name], message)
+            else:
+                result = await run(self.workers, client.requests[name], message)
+            return to_json({"id": message_id, **result})
+        except (InputError, Cancelled) as error:
+            return to_json({"id": message_id, "error": str(error)})
         except Exception:
             LOG.exception("request failed")
-            return json.dumps({"id": message_id, "error": "internal server error; see the server's log"})
+            return to_json({"id": message_id, "error": "internal server error; see the server's log"})
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        """Wait for the turn of a slow job. Jobs of one address wait for each other, so that addresses take turns."""
+        of_address = self.slow_job_of_address.setdefault(address, asyncio.Lock())
+        async with of_address, self.slow_job:
+            yield
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -132,16 +170,34 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(server: Server, bound: socket.socket, host: str, token: str | None) -> None:
-    """Serve until a signal arrives."""
+class UvicornServer(uvicorn.Server):
+    """Ctrl-C is the normal way to stop it, so it raises no KeyboardInterrupt."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End in order at the first Ctrl-C, and at once at the second."""
+        if sig != signal.SIGINT:
+            super().handle_exit(sig, frame)
+        elif self.should_exit:
+            os._exit(0)
+        else:
+            self.should_exit = True
+
+
+def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Server:
+    """The server with its limits of TCP connections; `run(sockets=[bound])` serves until a signal arrives."""
+    http, websocket = limited_protocols(server.limits)
     config = uvicorn.Config(
         server.app(host, token),
-        ws="websockets-sansio",
+        http=http,
+        ws=websocket,
         ws_max_size=server.limits.message_bytes,
         ws_per_message_deflate=False,  # compressing a reply takes longer than sending it
-        timeout_graceful_shutdown=2,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=1,
         log_level="warning",
         server_header=False,
         proxy_headers=False,
     )
-    uvicorn.Server(config).run(sockets=[bound])
+    for name in ("asyncio", "uvicorn.error", LOG.name):
+        logging.getLogger(name).addFilter(RepeatedMessages())
+    return UvicornServer(config)

@@ -1,15 +1,12 @@
 """Reading the metrics of a run."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from groundling.errors import InputError
+from groundling.read_json import parse_json, read_text
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """The lines of a metrics.jsonl file."""
-    try:
-        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not a metrics file of a training run ({error})") from error
+    lines = read_text(path, "metrics file").splitlines()
+    return [parse_json(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]

@@ -119,7 +119,7 @@ def begin_episodes(
             count = describe_objects(
                 grid, rules.size, objects, agent, rules.icon_class, rules.icon_color, scratch, rules.words
             )
-            if question is not None:
+            if question is not None:  # noqa: SIM102 - Numba leaves out what follows if this is None, and only then
                 if first >= COMMAND_COUNT:
                     find_questions(agent, count, scratch, rules.words)
                     if scratch.found[first] == 0:

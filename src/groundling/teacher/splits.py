@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundling.atomic_write import atomic_write
-from groundling.errors import InputError, check_choice, check_int
+from groundling.errors import InputError, check_choice, check_int, quote
+from groundling.read_json import from_plain, read_json
 from groundling.teacher.grammar import TYPES, Grammar
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, RELATIONS
 from groundling.teacher.types import SLOTS, Meaning
@@ -125,16 +126,12 @@ class Split:
     @classmethod
     def of(cls, record: Any) -> Self:
         """The split of plain data, checked."""
-        try:
-            if record["format"] != _FORMAT or record["kind"] not in KINDS:
-                raise InputError(f"split must be a {_FORMAT} record, got another format or kind")
-            groups = tuple(tuple(map(str, group)) for group in record["held_out"])
-            split = cls(record["kind"], float(record["holdout"]), int(record["seed"]), groups)
-            stated = record["hash"]
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"split must be a {_FORMAT} record, got something else ({error!r})") from error
+        plain = from_plain(_PlainSplit, record, "split")
+        if plain.format != _FORMAT:
+            raise InputError(f"split: format must be {_FORMAT!r}, got {quote(plain.format)}")
+        check_choice("split: kind", plain.kind, KINDS)
+        split = cls(plain.kind, plain.holdout, plain.seed, plain.held_out)
+        groups, stated = plain.held_out, plain.hash
         sizes = () if split.kind == "normal" else (1, 2)
         if any(len(group) not in sizes for group in groups):
             wanted = "words and pairs of words" if sizes else "nothing"
@@ -150,14 +147,23 @@ class Split:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read and check a split file."""
+        record = read_json(Path(path), "split file")
         try:
-            return cls.of(json.loads(Path(path).read_text("utf-8")))
-        except OSError as error:
-            raise InputError(f"split file {path}: cannot be read ({error.strerror})") from error
+            return cls.of(record)
         except InputError as error:
-            raise InputError(f"split file {path}: {error}") from error
-        except ValueError as error:
-            raise InputError(f"split file {path}: not a {_FORMAT} file ({error})") from error
+            raise InputError(f"split file {path}: {error}") from None
+
+
+@dataclass(frozen=True)
+class _PlainSplit:
+    """The fields of a split record."""
+
+    format: str
+    kind: str
+    holdout: float
+    seed: int
+    hash: str
+    held_out: tuple[tuple[str, ...], ...]
 
 
 class AllowedTable(NamedTuple):

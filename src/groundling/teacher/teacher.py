@@ -75,9 +75,8 @@ class Teacher:
     def _has_sentences(self, type_: str) -> bool:
         """Whether the split allows any sentence of a type."""
         rows = self._allowed.of_type(TYPES.index(type_))
-        # Only questions for objects can have a novel word as their answer.
-        novel_answer = type_.endswith("2obj") and any(map(self.split.holds_out_answer, self.catalog.classes))
-        return bool(rows.any() if novel_answer else rows[:, 0].any())
+        answers = {"2obj": self.catalog.classes, "2col": COLORS}.get(type_[-4:], ())  # `orange` is a color, too
+        return bool(rows.any() if any(map(self.split.holds_out_answer, answers)) else rows[:, 0].any())
 
     @cached_property
     def _allowed(self) -> AllowedTable:

@@ -3,14 +3,13 @@
 A position is [row, column]. All input is checked, because scenarios are often written by hand.
 """
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from groundling.errors import InputError, nearest
+from groundling.errors import InputError, nearest, quote
 from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, FLOOR, NO_COLOR, WALL, Catalog
 from groundling.world.types import MAX_OBJECTS, State
 
@@ -134,12 +133,6 @@ def describe_object(entry: Any, names: Collection[str]) -> str:
         hint = nearest(str(color)[:40], COLOR_NAMES)
         raise InputError(f"color must be one of {', '.join(COLOR_NAMES)} or null, got {quote(color)}{hint}")
     return f"the {color} {name}" if color else f"the {name}"
-
-
-def quote(value: Any) -> str:
-    """Format a value as JSON for an error message, cut to 80 characters."""
-    text = json.dumps(value)
-    return text if len(text) <= 80 else text[:80] + " ..."
 
 
 def _icon(entry: dict[str, Any], catalog: Catalog) -> int:

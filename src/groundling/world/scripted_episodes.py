@@ -1,15 +1,15 @@
 """Replay of scripted episodes: maps and actions as JSON Lines in, positions and rewards out."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from groundling.errors import InputError, nearest
+from groundling.errors import InputError, nearest, quote
+from groundling.read_json import parse_json, read_text
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
-from groundling.world.scenario import OccupiedCells, describe_object, quote, read_position
+from groundling.world.scenario import OccupiedCells, describe_object, read_position
 from groundling.world.simulation import ACTIONS, step
 from groundling.world.types import MAX_STEP_LIMIT, STEPS_PER_SIDE, State
 
@@ -24,19 +24,15 @@ def replay_file(path: str | Path, names: Iterable[str]) -> Iterator[dict[str, An
     `names` are the known object classes. The first invalid line stops the replay with an error that gives its number.
     """
     known = set(names)
-    try:
-        lines = Path(path).read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error})") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(Path(path), "replay file").splitlines(), 1):
         if not line.strip():
             continue
+        where = f"{path}, line {number}"
+        record = parse_json(line, where)
         try:
-            yield replay(json.loads(line), known)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{path}, line {number}: not valid JSON ({error})") from error
+            yield replay(record, known)
         except InputError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
+            raise InputError(f"{where}: {error}") from error
 
 
 def replay(episode: Any, names: set[str]) -> dict[str, Any]:
