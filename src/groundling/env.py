@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError, check_choice, check_float, check_int, nearest
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.snapshot import check_array, restore_episodes
 from groundling.teacher.splits import Split, check_holdout
 from groundling.teacher.teacher import Teacher, make_teacher
 from groundling.teacher.types import MAX_WORDS, EpisodeBatch, SamplingConfig
@@ -318,13 +319,12 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         return {**self.episode.arrays(), **{name: array.copy() for name, array in own.items()}}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a snapshot of an env with the same options."""
-        episode = EpisodeBatch.of(arrays)
-        if len(episode.index) != self.num_envs or episode.state.size != self.options.size:
-            raise InputError(
-                f"snapshot must have {self.num_envs} maps of size {self.options.size}, got {len(episode.index)} maps "
-                f"of size {episode.state.size}"
-            )
+        """Continue from a snapshot of an env with the same options; anything else is refused, and nothing changes."""
+        episode = restore_episodes(self.teacher, arrays, self.num_envs)
+        check_array(arrays, "over", self._over)
+        check_array(arrays, "shortest_path", self._shortest_path.astype(np.int64), -1, self.teacher.world.size**2)
+        check_array(arrays, "next_seed", self._seed, 0)
+        check_array(arrays, "next_index", self._index, -1)
         self._episode = episode
         self._over, self._shortest_path = arrays["over"].copy(), arrays["shortest_path"].copy()
         self._seed, self._index = arrays["next_seed"].copy(), arrays["next_index"].copy()

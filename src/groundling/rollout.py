@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import View
+from groundling.teacher.snapshot import check_array, restore_episodes
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import CELL_PIXELS
@@ -110,9 +111,9 @@ class RolloutEnv:
 
     def restore(self, arrays: Arrays) -> None:
         """Continue from a snapshot."""
-        self.episode = EpisodeBatch.of(
-            {name.removeprefix(EPISODE_PREFIX): array for name, array in arrays.items() if name != "reward"}
-        )
+        check_array(arrays, "reward", self.reward)
+        own = {name.removeprefix(EPISODE_PREFIX): array for name, array in arrays.items()}
+        self.episode = restore_episodes(self.teacher, own, self.num_envs)
         self.reward = arrays["reward"].copy()
 
 

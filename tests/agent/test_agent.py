@@ -377,9 +377,11 @@ def test_distinct_rows_and_their_indices_give_back_all_rows() -> None:
     ("changes", "message"),
     [
         ({"planner": "magic"}, r"agent\.planner must be one of mlp, value_iteration, got 'magic'"),
-        ({"interpreter_steps": 0}, r"agent\.interpreter_steps must be an integer of at least 1, got 0"),
-        ({"pixel_scale": 0.0}, r"agent\.pixel_scale must be a number above 0, got 0\.0"),
-        ({"interpreter_stepps": 3}, "no field 'interpreter_stepps', did you mean 'interpreter_steps'"),
+        ({"interpreter_steps": 0}, r"agent\.interpreter_steps must be an integer from 1 to 64, got 0"),
+        ({"pixel_scale": 0.0}, r"agent\.pixel_scale must be a finite number above 0, got 0\.0"),
+        ({"sharpness": float("nan")}, r"sharpness must be .*, got NaN"),
+        ({"channels": 8.5}, r"channels must be of type int, got 8\.5"),
+        ({"interpreter_stepps": 3}, "no field \"interpreter_stepps\", did you mean 'interpreter_steps'"),
     ],
 )
 def test_invalid_agent_config_is_refused(changes: dict[str, object], message: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import groundling
-from groundling.errors import InputError
+from groundling.errors import Cancelled, InputError
 from groundling.evaluation.evaluator import Evaluator
 from groundling.learn.few_shot import Example
 from groundling.learn.trained_agent import TrainedAgent, load_agent
@@ -94,6 +94,20 @@ def test_invalid_examples_are_refused(agent: TrainedAgent, word: str, examples: 
         agent.teach(word, [Example(np.zeros((5, 5, 3), np.uint8), question, word)])
     with pytest.raises(InputError, match="'Two words' must be a new word of lower-case letters"):
         agent.teach("Two words", [Example(image, question, "Two words")])
+
+
+def test_teaching_stops_when_it_is_cancelled(agent: TrainedAgent, word: str, examples: list[Example]) -> None:
+    before = agent.model.state_dict()["words.table"].clone()
+    calls = []
+
+    def after_three_steps() -> bool:
+        calls.append(1)
+        return len(calls) > 3
+
+    with pytest.raises(Cancelled):
+        agent.teach(word, examples, cancelled=after_three_steps)
+    assert len(calls) == 4
+    assert torch.equal(agent.model.state_dict()["words.table"], before)
 
 
 def test_only_a_model_with_an_interpreter_learns_words(word: str, examples: list[Example]) -> None:

@@ -240,6 +240,27 @@ def new_log() -> SentenceLog:
     return SentenceLog(SPEC.words)
 
 
+def test_state_of_another_model_or_without_config_is_refused(tmp_path: Path) -> None:
+    for name, hidden_units in (("a", 8), ("b", 9)):
+        config = replace(FAST, agent=replace(AGENT, hidden_units=hidden_units))
+        Trainer(config, tmp_path / name, device="cpu").train(minutes=1e-9)
+    (tmp_path / "b" / "state.safetensors").write_bytes((tmp_path / "a" / "state.safetensors").read_bytes())
+    with pytest.raises(InputError, match="it does not fit the config of the run"):
+        Trainer(config, tmp_path / "b", resume=True, device="cpu")
+    (tmp_path / "a" / "config.json").unlink()
+    with pytest.raises(InputError, match=r"it holds the state of a run without config\.json"):
+        Trainer(FAST, tmp_path / "a", resume=True, device="cpu")
+
+
+def test_folder_is_locked_until_training_ends(tmp_path: Path) -> None:
+    first = Trainer(FAST, tmp_path, device="cpu")
+    with pytest.raises(InputError, match="another process is training in it"):
+        Trainer(FAST, tmp_path, resume=True, device="cpu")
+    assert first.train(minutes=1e-9) == "minutes"
+    assert load_agent(tmp_path).config == FAST  # the latest agent, because none was evaluated yet
+    assert Trainer(FAST, tmp_path, resume=True, device="cpu").train() == "finished"
+
+
 @pytest.mark.parametrize("stage", [QAPretraining, PPO])
 def test_only_word_embeddings_and_reader_input_weights_decay(stage: type[QAPretraining] | type[PPO]) -> None:
     config = replace(FAST, word_weight_decay=0.5, reader_weight_decay=2.0)
@@ -318,11 +339,14 @@ def test_preset_is_unchanged_by_json_and_has_sentences_in_each_stage(name: str) 
             {"ppo": PPOConfig(iterations=1, num_envs=10, envs_per_minibatch=4)},
             r"ppo\.num_envs must be a multiple of ppo\.envs_per_minibatch \(4\), got 10",
         ),
-        ({"ppo": PPOConfig(iterations=1, lr=0)}, r"ppo\.lr must be a number above 0, got 0"),
-        ({"ppo": PPOConfig(iterations=1, gamma=2)}, r"ppo\.gamma must be a number at least 0 and at most 1, got 2"),
+        ({"ppo": PPOConfig(iterations=1, lr=0)}, r"ppo\.lr must be a finite number above 0, got 0"),
+        (
+            {"ppo": PPOConfig(iterations=1, gamma=2)},
+            r"ppo\.gamma must be a finite number of at least 0 and at most 1, got 2",
+        ),
         ({"ppo": PPOConfig(iterations=-1)}, r"ppo\.iterations must be .* at least 0, got -1"),
-        ({"word_weight_decay": -0.5}, r"word_weight_decay must be a number at least 0, got -0\.5"),
-        ({"word_dropout": 1.5}, r"word_dropout must be a number at least 0 and at most 1, got 1\.5"),
+        ({"word_weight_decay": -0.5}, r"word_weight_decay must be a finite number of at least 0, got -0\.5"),
+        ({"word_dropout": 1.5}, r"word_dropout must be a finite number of at least 0 and at most 1, got 1\.5"),
         ({"split": "joined"}, r"split must be one of .*zs1\+zs2, got 'joined'"),
         ({"num_classes": 0}, r"num_classes must be an integer from 1 to \d+, got 0"),
         (
@@ -337,5 +361,20 @@ def test_invalid_train_config_is_refused(change: dict[str, Any], message: str) -
 
 
 def test_unknown_field_of_a_train_config_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match=r"ppo has no field 'num_env', did you mean 'num_envs'"):
+    with pytest.raises(InputError, match="ppo has no field \"num_env\", did you mean 'num_envs'"):
         TrainConfig.of({"ppo": {"num_env": 1}})
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ([], r"training config must be a JSON object, got \[\]"),
+        ({"seed": "1"}, 'training config: seed must be of type int, got "1"'),
+        ({"seed": True}, "training config: seed must be of type int, got true"),
+        ({"world": {"objects": [1]}}, r"world: objects must be of type .*, got \[1\]"),
+        ({"ppo": 3}, "training config: ppo must be a JSON object, got 3"),
+    ],
+)
+def test_train_config_of_wrong_types_is_refused(record: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TrainConfig.of(record)

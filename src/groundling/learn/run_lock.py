@@ -8,7 +8,7 @@ from groundling.errors import InputError
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 
 class RunLock:

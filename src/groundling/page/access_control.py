@@ -161,4 +161,5 @@ def _token_in_query(scope: Scope) -> str:
     """
     if scope["type"] != "http" or scope["path"] != "/":
         return ""
-    return parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+    query: bytes = scope["query_string"]
+    return parse_qs(query.decode("latin-1")).get("token", [""])[0]

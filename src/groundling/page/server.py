@@ -173,6 +173,11 @@ def bind(host: str, port: int) -> socket.socket:
 class UvicornServer(uvicorn.Server):
     """Ctrl-C is the normal way to stop it, so it raises no KeyboardInterrupt."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(4096)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in order at the first Ctrl-C, and at once at the second."""
         if sig != signal.SIGINT:

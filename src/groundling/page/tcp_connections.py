@@ -17,7 +17,7 @@ from groundling.page.rate_limit import RateLimit
 
 BACKLOG = 64
 """Connections that asyncio accepts in one iteration of its loop."""
-RESERVED_FILES = 64 + 2 * BACKLOG
+RESERVED_FILES = 64
 """Open files besides the TCP connections: of the process, and of connections accepted but not counted yet."""
 SLICE_BYTES = 16 * 1024
 """Received data is parsed in slices, so that a flood of small frames is noticed after a part of it."""

@@ -12,6 +12,7 @@ EASIEST_OPEN_SIZE = 3
 EASIEST_OBJECTS = 1
 EASIEST_WALLS = 0
 EASIEST_CLASSES = 12
+"""More, if the split allows no command about the first twelve."""
 EASIEST_WORDS = 5
 """Enough for the shortest templates of eight types; the other types follow as sentences get longer."""
 
@@ -27,7 +28,9 @@ class Difficulty(NamedTuple):
 
 
 @kernel
-def difficulty(index: int, curriculum: int, size: int, objects: int, walls: int, classes: int) -> Difficulty:
+def difficulty(
+    index: int, curriculum: int, size: int, objects: int, walls: int, classes: int, easiest_classes: int
+) -> Difficulty:
     """The limits of episode G' = `index` in a curriculum of G episodes (0: none), given those at full difficulty."""
     if index >= curriculum:
         return Difficulty(size, objects, walls, classes, MAX_WORDS)
@@ -35,7 +38,7 @@ def difficulty(index: int, curriculum: int, size: int, objects: int, walls: int,
         grown(min(EASIEST_OPEN_SIZE, size), size, index, curriculum),
         grown(min(EASIEST_OBJECTS, objects), objects, index, curriculum),
         grown(min(EASIEST_WALLS, walls), walls, index, curriculum),
-        grown(min(EASIEST_CLASSES, classes), classes, index, curriculum),
+        grown(min(easiest_classes, classes), classes, index, curriculum),
         grown(EASIEST_WORDS, MAX_WORDS, index, curriculum),
     )
 

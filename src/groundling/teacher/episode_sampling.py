@@ -36,6 +36,10 @@ EMPTY_CELL_ODDS = 10
 """One object question in ten is about an empty cell."""
 MAX_ATTEMPTS = 1 << 20
 """Maps sampled for one episode before it is declared impossible."""
+TYPED_ATTEMPTS = 1 << 17
+"""Maps sampled for the type that an episode was to have, before it becomes one of the natural distribution."""
+NEEDED_OBJECTS, NEEDED_CLASSES, IN_LINE = range(3)
+"""Columns of `Rules.needs`."""
 PROBABILITY_UNIT = 1 << 30
 """Probabilities are integers out of this number, so that sampling is exact."""
 _MAP, _COMMAND, _QUESTION = range(3)
@@ -53,10 +57,11 @@ class Rules(NamedTuple):
     """Probability that an episode's sentence type is sampled first, out of PROBABILITY_UNIT."""
     types: Int16s
     """The types sampled first."""
-    min_objects: Int16s
-    """[type]: fewest objects on a map that triggers it"""
-    in_line: Int16s
-    """[type]: objects in one line that a map generated for it has, see `draw_map`"""
+    needs: Int16s
+    """[type, (NEEDED_OBJECTS, NEEDED_CLASSES, IN_LINE)]: fewest objects on a map that triggers it; how many of
+    `classes` are needed for a sentence that the split allows; objects in line on a map for it, see `draw_map`"""
+    easiest_classes: int
+    """Number of classes at the beginning of the curriculum."""
     classes: Int16s
     """In the order in which the curriculum introduces them."""
     icon_class: Int16s
@@ -96,12 +101,14 @@ def begin_episodes(
         walls_range = (min(rules.walls[0], level.walls), level.walls)
         classes = rules.classes[: level.classes]
         first = draw_type_first(key, level, rules)
-        fewest = rules.min_objects[first] if first >= 0 else 1
-        in_line = rules.in_line[first] if first >= 0 else 0
-        objects_range = (min(max(rules.objects[0], fewest), level.objects), level.objects)
         grid, objects = state.grid[b], state.objects[b]
         type_ = -1
         for attempt in range(MAX_ATTEMPTS):
+            if attempt == TYPED_ATTEMPTS:
+                first = -1
+            fewest = rules.needs[first, NEEDED_OBJECTS] if first >= 0 else 1
+            in_line = rules.needs[first, IN_LINE] if first >= 0 else 0
+            objects_range = (min(max(rules.objects[0], fewest), level.objects), level.objects)
             map_key = derive(derive(key, _MAP), attempt)
             agent = draw_map(
                 map_key,
@@ -143,8 +150,22 @@ def begin_episodes(
 def episode_difficulty(index: int, rules: Rules) -> Difficulty:
     """The curriculum's limits for an episode."""
     return difficulty(
-        index, rules.curriculum_episodes, rules.size, rules.objects[1], rules.walls[1], len(rules.classes)
+        index,
+        rules.curriculum_episodes,
+        rules.size,
+        rules.objects[1],
+        rules.walls[1],
+        len(rules.classes),
+        rules.easiest_classes,
     )
+
+
+@kernel
+def possible_at(level: Difficulty, t: int, rules: Rules) -> bool:
+    """Whether a type can occur at a level of difficulty."""
+    enough_objects = rules.needs[t, NEEDED_OBJECTS] <= level.objects
+    enough_classes = rules.needs[t, NEEDED_CLASSES] <= level.classes
+    return bool(enough_objects and enough_classes and rules.templates_up_to[t, level.words] > 0)
 
 
 @kernel
@@ -154,10 +175,10 @@ def draw_type_first(key: np.uint64, level: Difficulty, rules: Rules) -> int:
         return -1
     possible = 0
     for t in rules.types:
-        possible += rules.min_objects[t] <= level.objects and rules.templates_up_to[t, level.words] > 0
+        possible += possible_at(level, t, rules)
     k = below(key, 1, possible)
     for t in rules.types:
-        if rules.min_objects[t] <= level.objects and rules.templates_up_to[t, level.words] > 0:
+        if possible_at(level, t, rules):
             if k == 0:
                 return int(t)
             k -= 1

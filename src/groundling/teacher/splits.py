@@ -175,10 +175,22 @@ class AllowedTable(NamedTuple):
     """[type, (first, obj, obj2, col, loc)]: row of the type's first filling, and the distance of the rows of
     consecutive words in each slot (0 for unused slots)"""
 
-    def of_type(self, type_: int) -> NDArray[np.bool_]:
-        """The rows of one type."""
+    def classes_needed(self, type_: int, rank: NDArray[np.int64], any_answer: bool) -> int | None:
+        """The smallest k so that a sentence of a type is allowed about classes of rank below k; None if there is none.
+
+        `rank` [class] is a permutation; `any_answer`: whether an answer of the type can be held out.
+        """
         firsts = [*self.filling_row[:, 0].tolist(), len(self.allowed)]
-        return self.allowed[firsts[type_] : firsts[type_ + 1]]
+        rows = np.arange(firsts[type_ + 1] - firsts[type_])
+        allowed = self.allowed[firsts[type_] : firsts[type_ + 1], : 2 if any_answer else 1].any(axis=1)
+        needed = np.zeros(len(rows), np.int64)
+        strides = self.filling_row[type_, 1:3]  # of obj and obj2
+        words = [rows // stride % len(rank) for stride in strides if stride]
+        for word in words:
+            needed = np.maximum(needed, rank[word] + 1)
+        if len(words) == 2:  # nothing is between an object and itself
+            allowed = allowed & (words[0] != words[1])
+        return int(needed[allowed].min()) if allowed.any() else None
 
 
 def allowed_table(split: Split, phase: str, grammar: Grammar, classes: tuple[str, ...]) -> AllowedTable:

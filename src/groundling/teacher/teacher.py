@@ -13,12 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError, check_choice, nearest
+from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
 from groundling.teacher.episode_sampling import PROBABILITY_UNIT, Rules, ask_questions, begin_episodes
-from groundling.teacher.grammar import TYPES, Grammar, min_objects, objects_in_line, type_index
+from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, min_objects, objects_in_line, type_index
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
 from groundling.teacher.sentence_types import COMMAND_COUNT, Scratch, WordTables, make_scratch
 from groundling.teacher.splits import JOINT, KINDS, PHASES, AllowedTable, Split, allowed_table
-from groundling.teacher.types import SLOTS, EpisodeBatch, Meaning, SamplingConfig, SentenceBatch, no_sentences
+from groundling.teacher.types import (
+    MAX_WORDS,
+    SLOTS,
+    EpisodeBatch,
+    Meaning,
+    SamplingConfig,
+    SentenceBatch,
+    no_sentences,
+)
 from groundling.world import simulation
 from groundling.world.catalog import Catalog
 from groundling.world.types import Bools, Outcome, State, WorldConfig
@@ -49,6 +58,7 @@ class Teacher:
                 )
         for name in self.sampling.types or ():
             type_index(name)
+        _ = self.rules  # what cannot be sampled is refused here, not in the middle of an episode
 
     def with_sampling(self, sampling: SamplingConfig) -> "Teacher":
         """The same teacher with another way to sample episodes."""
@@ -60,23 +70,50 @@ class Teacher:
         limit = self.world.objects[1]
         needed = dict(zip(TYPES, min_objects().tolist(), strict=True))
         if self.sampling.types is None:
-            return tuple(name for name in TYPES if needed[name] <= limit and self._has_sentences(name))
+            return tuple(name for name in TYPES if needed[name] <= limit and self._classes_needed[name] is not None)
         for name in self.sampling.types:
             if needed[name] > limit:
                 raise InputError(
                     f"types: {name} needs maps with {needed[name]} objects, got at most {limit}; allow more objects"
                 )
-            if not self._has_sentences(name):
+            if self._classes_needed[name] is None:
                 raise InputError(
                     f"types: {name} has no sentence in the {self.phase} phase of split {self.split.kind}; leave it out"
                 )
         return self.sampling.types
 
-    def _has_sentences(self, type_: str) -> bool:
-        """Whether the split allows any sentence of a type."""
-        rows = self._allowed.of_type(TYPES.index(type_))
-        answers = {"2obj": self.catalog.classes, "2col": COLORS}.get(type_[-4:], ())  # `orange` is a color, too
-        return bool(rows.any() if any(map(self.split.holds_out_answer, answers)) else rows[:, 0].any())
+    @cached_property
+    def _classes_needed(self) -> dict[str, int | None]:
+        """Per type: how many classes, in the order of the curriculum, are needed for an allowed sentence; None: no
+        number is enough."""
+        rank = np.argsort(self._class_order)
+        answers = {"2obj": self.catalog.classes, "2col": COLORS}  # `orange` is a color, too
+        held_out = {kind: any(map(self.split.holds_out_answer, words)) for kind, words in answers.items()}
+        return {
+            name: self._allowed.classes_needed(t, rank, held_out.get(name[-4:], False)) for t, name in enumerate(TYPES)
+        }
+
+    @cached_property
+    def _easiest_classes(self) -> int:
+        """The number of classes at the beginning of the curriculum; raises if no episode can begin then."""
+        world, sampling = self.world, self.sampling
+        level = Difficulty(world.size, world.objects[1], world.walls[1], len(self.catalog.classes), MAX_WORDS)
+        if sampling.curriculum_episodes:
+            level = level._replace(objects=EASIEST_OBJECTS, words=EASIEST_WORDS)
+        needed = [
+            classes
+            for name, fewest in zip(COMMANDS, min_objects().tolist(), strict=False)
+            if fewest <= level.objects
+            and self.grammar.templates_up_to[TYPES.index(name), level.words]
+            and (classes := self._classes_needed[name]) is not None
+        ]
+        if needed:
+            return max(EASIEST_CLASSES, min(needed))
+        what = f"split {self.split.kind} {self.split.holdout:g} ({self.phase} phase)"
+        if sampling.curriculum_episodes:
+            raise InputError(f"{what} allows no command at the beginning of a curriculum; set curriculum_episodes to 0")
+        amount = "less" if self.phase == "train" else "more"
+        raise InputError(f"{what} allows no command on these maps; hold out {amount}, or allow more objects")
 
     @cached_property
     def _allowed(self) -> AllowedTable:
@@ -99,6 +136,7 @@ class Teacher:
             filling_row=self._allowed.filling_row,
         )
         lengths = [len(grammar.templates[name]) for name in TYPES]
+        classes_needed = [self._classes_needed[name] or 0 for name in TYPES]
         return Rules(
             size=world.size,
             objects=world.objects,
@@ -106,9 +144,9 @@ class Teacher:
             curriculum_episodes=self.sampling.curriculum_episodes,
             type_balanced=round(self.sampling.type_balanced_fraction * PROBABILITY_UNIT),
             types=np.array([type_index(name) for name in self.types], np.int16),
-            min_objects=min_objects(),
-            in_line=objects_in_line(),
-            classes=self._class_order(),
+            needs=np.stack([min_objects(), classes_needed, objects_in_line()], axis=1).astype(np.int16),
+            easiest_classes=self._easiest_classes,
+            classes=self._class_order,
             icon_class=catalog.icon_class,
             icon_color=catalog.icon_color,
             first_icon=catalog.first_icon,
@@ -119,30 +157,35 @@ class Teacher:
             words=words,
         )
 
+    @cached_property
     def _class_order(self) -> NDArray[np.int16]:
-        """The order in which the curriculum introduces classes: words that are not held out first, so that even the
-        first episodes have a sentence."""
+        """The order in which the curriculum introduces classes: first those that the phase can speak about."""
         order = np.random.Generator(np.random.Philox(0)).permutation(len(self.catalog.classes))
         held_words = set(self.split.held_out_words)
-        held_out = np.array([name in held_words for name in self.catalog.classes])
-        return order[np.argsort(held_out[order], kind="stable")].astype(np.int16)
+        last = np.array([name in held_words for name in self.catalog.classes])
+        if self.phase == "test" and self.sampling.curriculum_episodes:
+            last = ~last
+        return order[np.argsort(last[order], kind="stable")].astype(np.int16)
 
     def begin(self, seed: ArrayLike, index: ArrayLike, ask: bool = True) -> EpisodeBatch:
         """Begin the episodes `index` [B] of one seed, or of one seed each; with `ask=False`, without questions."""
         indices = _check_indices("episode index", index)
         seeds = np.broadcast_to(_check_indices("seed", seed), indices.shape).copy()
-        batch, cells = len(indices), self.world.size**2
-        state = State(
-            grid=np.empty((batch, cells), np.int16),
-            objects=np.empty((batch, self.world.objects[1]), np.int16),
-            agent=np.empty(batch, np.int16),
-            target=np.empty(batch, np.int16),
-            step=np.zeros(batch, np.int16),
-        )
-        command, question = (no_sentences(batch, self.lexicon.pad) for _ in range(2))
-        episode = EpisodeBatch(seeds, indices, state, command, question)
-        self._begin(episode, np.arange(batch), ask)
+        episode = replace(self.empty(len(indices)), seed=seeds, index=indices)
+        self._begin(episode, np.arange(len(indices)), ask)
         return episode
+
+    def empty(self, count: int) -> EpisodeBatch:
+        """Arrays of the right types and shapes for `count` episodes, without content."""
+        state = State(
+            grid=np.zeros((count, self.world.size**2), np.int16),
+            objects=np.zeros((count, self.world.objects[1]), np.int16),
+            agent=np.zeros(count, np.int16),
+            target=np.zeros(count, np.int16),
+            step=np.zeros(count, np.int16),
+        )
+        seed, index = np.zeros((2, count), np.int64)
+        return EpisodeBatch(seed, index, state, *(no_sentences(count, self.lexicon.pad) for _ in range(2)))
 
     def step(
         self, episode: EpisodeBatch, actions: NDArray[np.integer], ask: bool = True
