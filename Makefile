@@ -7,6 +7,7 @@ TORCH := torch==2.13.0
 .PHONY: demo test bench icons screenshots chromium clean
 
 demo: .venv/demo
+	$(BIN)/groundling warm
 	$(BIN)/groundling demo --out out
 
 test: .venv/dev chromium

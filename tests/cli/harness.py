@@ -29,7 +29,7 @@ def refusal(capsys: Capture, *arguments: str) -> str:
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    message = capsys.readouterr().err
+    message = _without_notice(capsys.readouterr().err)
     assert "Traceback" not in message
     return message
 
@@ -72,9 +72,14 @@ def run_in_terminal(*arguments: str, stdout_to_terminal: bool = True) -> tuple[i
             shown += part
         captured = b"" if process.stdout is None else process.stdout.read()
     os.close(leader)
-    return process.returncode, captured.decode(), _without_escapes(shown.decode())
+    return process.returncode, captured.decode(), _without_notice(_without_escapes(shown.decode()))
 
 
 def _without_escapes(text: str) -> str:
     """What a terminal shows, one line for each time that a line was drawn."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n")
+
+
+def _without_notice(text: str) -> str:
+    """Text without the notice of the first compilation, which depends on what ran before on this machine."""
+    return re.sub(r"^groundling: compiling the simulator .*\n+", "", text, flags=re.MULTILINE)

@@ -20,10 +20,11 @@ from groundling.cli import (
     play,
     study,
     train,
+    warm,
     world,
 )
 from groundling.cli.output import folded_help
-from groundling.errors import InputError, TrainingError
+from groundling.errors import InputError, TrainingError, cut
 
 app = tyro.extras.SubcommandApp()
 app.command(name="train")(train.help_train)
@@ -38,6 +39,7 @@ app.command(study.figures)
 app.command(package.package)
 app.command(check_leaks.check_leaks)
 app.command(convert.convert)
+app.command(warm.warm)
 app.command(bench.app, name="bench", help="Measure the speed of simulator, model, training and web page.")
 
 
@@ -57,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader, such as `head`, closed the pipe
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a file that cannot be read or written, wherever it was used
+        print(f"groundling: {cut(str(error), 200)}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _run(arguments: list[str]) -> None:

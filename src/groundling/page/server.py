@@ -28,7 +28,7 @@ from groundling.page.connections import Connection, Connections
 from groundling.page.message import Message, to_json
 from groundling.page.rate_limit import RepeatedMessages
 from groundling.page.static_files import STATIC
-from groundling.page.tcp_connections import BACKLOG, limited_protocols
+from groundling.page.tcp_connections import ACCEPTED_AT_ONCE, WAITING_CONNECTIONS, limited_protocols
 
 LOG = logging.getLogger("groundling.page")
 GOING_AWAY, TOO_BIG, TRY_LATER = 1001, 1009, 1013
@@ -176,7 +176,7 @@ class UvicornServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or []:
-            listening.listen(4096)
+            listening.listen(WAITING_CONNECTIONS)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End in order at the first Ctrl-C, and at once at the second."""
@@ -197,7 +197,7 @@ def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Serv
         ws=websocket,
         ws_max_size=server.limits.message_bytes,
         ws_per_message_deflate=False,  # compressing a reply takes longer than sending it
-        backlog=BACKLOG,
+        backlog=ACCEPTED_AT_ONCE,
         timeout_graceful_shutdown=1,
         log_level="warning",
         server_header=False,

@@ -15,9 +15,11 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from groundling.page.limits import Limits
 from groundling.page.rate_limit import RateLimit
 
-BACKLOG = 64
-"""Connections that asyncio accepts in one iteration of its loop."""
-RESERVED_FILES = 64
+ACCEPTED_AT_ONCE = 16
+"""Connections that asyncio accepts in one iteration of its loop (its `backlog`)."""
+WAITING_CONNECTIONS = 4096
+"""Connections that the system holds until they are accepted. Beyond them a client has to wait a second or more."""
+RESERVED_FILES = 64 + 4 * ACCEPTED_AT_ONCE
 """Open files besides the TCP connections: of the process, and of connections accepted but not counted yet."""
 SLICE_BYTES = 16 * 1024
 """Received data is parsed in slices, so that a flood of small frames is noticed after a part of it."""

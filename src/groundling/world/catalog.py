@@ -14,9 +14,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
-from groundling.errors import InputError, check_choice, nearest
+from groundling.errors import InputError, check_choice, cut, nearest
+from groundling.read_json import read_text
 
 OUTSIDE, FLOOR, WALL, AGENT, FIRST_ICON = range(5)
 CELL_PIXELS = 12
@@ -26,6 +27,9 @@ DISPLAY_PIXELS = 64
 FLOOR_COLOR = (0xF2, 0xEF, 0xE9)
 COLOR_NAMES = ("blue", "brown", "gray", "green", "orange", "purple", "red", "yellow")
 NO_COLOR = -1
+MAX_ICON_PIXELS = 2048
+MAX_PATH = 200
+"""Length of a path in properties.txt."""
 
 Pixels = NDArray[np.uint8]
 
@@ -156,7 +160,7 @@ def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:
         raise InputError(f"icon folder {folder}: properties.txt must list at least one image in goal/, got none")
     wall_and_agent = []
     for kind in ("block", "agent"):
-        found = sorted(path for path in (folder / kind).rglob("*.*") if path.is_file())
+        found = _image_files(folder, f"{kind}/**/*.*")
         if not found:
             raise InputError(f"icon folder {folder}: {kind}/ must contain an image, got none")
         wall_and_agent.append(found[0])
@@ -166,10 +170,10 @@ def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:
 def _read_properties(folder: Path) -> Iterator[IconEntry]:
     """Yield the icons listed in `properties.txt`; raise if the list and the files in the folder differ."""
     listing = folder / "properties.txt"
-    if not listing.is_file():
+    if not listing.exists():
         raise InputError(f"icon folder {folder} must contain properties.txt; write one line `path color` per image")
     listed = set()
-    for number, line in enumerate(listing.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(read_text(listing, "icon list").splitlines(), 1):
         fields = line.split("//")[0].split()
         if not fields:
             continue
@@ -179,8 +183,8 @@ def _read_properties(folder: Path) -> Iterator[IconEntry]:
         path, color = folder / fields[0], fields[1]
         parts = Path(fields[0]).parts
         check_choice(f"{where}: color", color, (*COLOR_NAMES, "na"))
-        if not path.is_file():
-            raise InputError(f"{where}: file {path} does not exist")
+        if len(fields[0]) > MAX_PATH or not path.is_file():
+            raise InputError(f"{where}: file {cut(fields[0])!r} does not exist")
         if parts[0] not in ("goal", "agent", "block") or (parts[0] == "goal" and len(parts) != 3):
             raise InputError(
                 f"{where}: path must be goal/<category>/<class>_<n>, agent/... or block/..., got {fields[0]!r:.80}"
@@ -189,7 +193,7 @@ def _read_properties(folder: Path) -> Iterator[IconEntry]:
         if parts[0] == "goal":
             name = path.stem.rpartition("_")[0] or path.stem
             yield IconEntry(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
-    for path in sorted(folder.glob("goal/*/*_*.*")):
+    for path in _image_files(folder, "goal/*/*_*.*"):
         if path not in listed:
             raise InputError(
                 f"icon folder {folder}: properties.txt must list every image in goal/, "
@@ -197,13 +201,21 @@ def _read_properties(folder: Path) -> Iterator[IconEntry]:
             )
 
 
+def _image_files(folder: Path, pattern: str) -> list[Path]:
+    """The files of a pattern, without hidden ones such as `.DS_Store`."""
+    return sorted(path for path in folder.glob(pattern) if path.is_file() and not path.name.startswith("."))
+
+
 def load_cell(path: Path, side: int) -> Pixels:
-    """Load an image file as a cell of `side` x `side` pixels; transparent pixels show the floor."""
+    """Load a PNG or JPEG file as a cell of `side` x `side` pixels; transparent pixels show the floor."""
     try:
-        with Image.open(path) as image:
-            return flatten(image, side)
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise InputError(f"icon {path}: not a readable image ({error})") from error
+        with Image.open(path, formats=("PNG", "JPEG")) as image:
+            if max(image.size) <= MAX_ICON_PIXELS:  # known before any pixel is decoded
+                return flatten(image, side)
+            size = f"{image.width} x {image.height}"
+    except Exception as error:  # a decoder that is given garbage can fail in any way
+        raise InputError(f"icon {path}: not a complete PNG or JPEG file ({cut(str(error))})") from None
+    raise InputError(f"icon {path}: it must have at most {MAX_ICON_PIXELS} pixels per side, got {size}")
 
 
 def flatten(image: Image.Image, side: int) -> Pixels:
