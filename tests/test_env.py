@@ -290,7 +290,7 @@ def test_user_icons(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"spilt": "zs1"}, "unknown option 'spilt', did you mean 'split'.*; the options are size, objects"),
-        ({"session": 1}, "unknown option 'session'.*; the options are size, objects"),
+        ({"sesion": 1}, "unknown option 'sesion'.*; the options are size, objects"),
         ({"split": "zs4"}, "split must be one of normal, zs1, zs2, .* or a split file, got 'zs4'"),
         ({"split": None}, "split must be one of normal, zs1, zs2, .* or a split file, got 'None'"),
         ({"split": "zs1", "holdout": 120}, "holdout must be a percentage, at least 1 and below 100, got 120"),
@@ -336,8 +336,8 @@ def test_reset_arguments_are_checked() -> None:
         env.step(0)
     with pytest.raises(InputError, match="seed must be an integer from 0 to 9223372036854775807, got -1"):
         env.reset(seed=-1)
-    with pytest.raises(InputError, match="reset options must be among episode, reset_mask, got 'session'"):
-        env.reset(options={"session": 3})
+    with pytest.raises(InputError, match="reset options must be among episode, reset_mask, got 'sesion'"):
+        env.reset(options={"sesion": 3})
     with pytest.raises(InputError, match=r"episode must be an integer from 0 to .*, got 1\.5"):
         env.reset(options={"episode": 1.5})
     vector = gym.make_vec("groundling/Nav-v0", num_envs=3)

@@ -17,6 +17,7 @@ from groundling.agent.language import Gate, RecurrentReader
 from groundling.agent.model import InterpreterModel
 from groundling.agent.onnx_export import export_onnx
 from groundling.agent.perception import Cube
+from groundling.agent.planners import ValueIterationPlanner
 from groundling.agent.reference import ReferenceModel
 from groundling.agent.view import distinct_rows
 from groundling.errors import InputError
@@ -33,6 +34,9 @@ def interpreter_model(**changes: object) -> InterpreterModel:
     model = build(AgentConfig.of({"init": "he", **changes}))
     assert isinstance(model, InterpreterModel)
     torch.nn.init.normal_(model.perception.positions)  # initially zero, which would hide mistakes
+    if isinstance(model.planner, ValueIterationPlanner):
+        # Initially symmetric, so that moves have equal values, and the gradient of their maximum is not unique.
+        torch.nn.init.uniform_(model.planner.spread, 0.0, 0.3)
     return model
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "package",
     "check-leaks",
     "convert",
+    "warm",
     *(f"bench {name}" for name in ("world", "agent", "learn", "page")),
 }
 PRESETS = {"train fast", "train paper", "train smoke"}

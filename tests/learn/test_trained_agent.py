@@ -335,3 +335,21 @@ reveal_type(agent.answer([[[0]]], ["What is in the north?"]))
     trained_agent = "groundling.learn.trained_agent.TrainedAgent"
     assert revealed[:3] == [trained_agent] * 3
     assert [kind.replace("builtins.", "") for kind in revealed[3:]] == ["str", "list[str]"]
+
+
+def test_agent_with_a_taught_word_reads_the_padding_of_the_environment() -> None:
+    """The padding token of the environment is the token of the new word; it must not be read as the word."""
+    agent = groundling.load("normal")
+    envs = gym.make_vec("groundling/NavQA-v0", num_envs=64, phase="test")
+    observation, _ = envs.reset(seed=0)
+    example = (observation["image"][0], "What is in the north?", "durian")
+    taught = agent.teach("durian", [example])
+    assert taught.lexicon.token["durian"] == envs.unwrapped.lexicon.pad  # type: ignore[attr-defined]
+    before, after = agent.act(observation), taught.act(observation)
+    assert (before[:, 0] == after[:, 0]).all()
+
+
+def test_cell_ids_outside_the_catalog_are_refused() -> None:
+    agent = groundling.load("normal")
+    with pytest.raises(InputError, match=r"cells must be ids from 0 to 360"):
+        agent.act({"cells": np.full((13, 13), 9999, np.int16), "command": np.zeros(13, np.int64)})

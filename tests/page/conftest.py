@@ -1,8 +1,12 @@
 """Fixtures and helpers of the page tests: a server with pretrained weights, its client, and a simple scene."""
 
 import base64
+import contextlib
 import io
 import json
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +17,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from groundling.learn.trained_agent import load_agent
 from groundling.page.app_state import AppState, ServedAgent
 from groundling.page.limits import Limits
-from groundling.page.server import Server
+from groundling.page.server import Server, bind, uvicorn_server
 
 HOST = "127.0.0.1"
 BASE_URL = f"http://{HOST}"
@@ -51,6 +55,33 @@ class SocketClient:
 def server_of(agents: list[ServedAgent], limits: Limits | None = None) -> Server:
     """A server, by default without a limit on the message rate."""
     return Server(AppState(agents, limits or Limits(messages_per_second=1e9)))
+
+
+@contextlib.contextmanager
+def running_server(agents: list[ServedAgent], limits: Limits, send_buffer: int | None = None) -> Iterator[int]:
+    """The server in a thread, with real sockets, optionally with small send buffers; yields its port."""
+    bound = bind(HOST, 0)
+    if send_buffer is not None:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)  # accepted sockets inherit it
+    server = uvicorn_server(server_of(agents, limits), HOST, None)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield bound.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+def teach_message(words: int, examples: int) -> str:
+    """A request to teach that takes as long as `words` times `examples`."""
+    names = ("apple", "giraffe", "cat", "dog", "zebra", "banana", "elephant", "horse")[:words]
+    taught = [
+        {"word": name, "examples": [{"scene": SCENE, "sentence": "What is in the west?"}] * examples} for name in names
+    ]
+    return json.dumps({"id": 1, "request": "teach", "agent": 0, "taught_words": taught})
 
 
 def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:

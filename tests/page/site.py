@@ -22,8 +22,8 @@ _ARGUMENTS = """
 class Site:
     """A running server: `with Site("normal") as site`. It can be killed and started again at the same address."""
 
-    def __init__(self, *arguments: str) -> None:
-        self.arguments = arguments
+    def __init__(self, *arguments: str, stderr: int | None = None) -> None:
+        self.arguments, self.stderr = arguments, stderr
         self.port = "0"
         self.address = ""
 
@@ -38,7 +38,9 @@ class Site:
         """Start the server, at first on a free port, later on the same one."""
         arguments = [sys.executable, "-m", "groundling", "play", *self.arguments, "--port", self.port, "--no-browser"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(
+            arguments, stdout=subprocess.PIPE, stderr=self.stderr, text=True, env=environment
+        )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().split()[-1]
         self.port = self.address.rstrip("/").rpartition(":")[2]
@@ -46,8 +48,9 @@ class Site:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from groundling.page.access_control import COOKIE, AccessControl, is_local
 from groundling.page.app_state import ServedAgent
+from groundling.page.limits import Limits
 from groundling.page.static_files import STATIC
 from tests.page.conftest import BASE_URL, WEBSOCKET_URL, server_of
 
@@ -52,7 +53,14 @@ def test_local_host_is_accepted(http: TestClient, host: str) -> None:
     assert http.get("/", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", None])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[", "http://[::1"])
+def test_request_of_foreign_origin_is_refused(http: TestClient, origin: str) -> None:
+    response = http.get("/", headers={"origin": origin})
+    assert response.status_code == 403
+    assert "Origin must be this server" in response.text
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://[", None])
 def test_websocket_of_foreign_origin_is_refused(http: TestClient, origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
     with pytest.raises(WebSocketDisconnect) as refused, http.websocket_connect(WEBSOCKET_URL, headers=headers):
@@ -82,14 +90,30 @@ def test_public_address_requires_the_token(served: ServedAgent) -> None:
             assert "hello" in socket.receive_json()
 
 
+def test_wrong_tokens_are_limited_per_address(served: ServedAgent) -> None:
+    app = server_of([served], Limits(wrong_tokens_per_minute=3)).app("0.0.0.0", TOKEN)
+
+    def client(address: str) -> TestClient:
+        return TestClient(app, base_url=BASE_URL, follow_redirects=False, client=(address, 50000))
+
+    guesser, other = client("10.0.0.1"), client("10.0.0.2")
+    statuses = [guesser.get(f"/?token=guess-{k}").status_code for k in range(3)]
+    statuses += [guesser.get("/", headers={"cookie": f"{COOKIE}=guess"}).status_code for _ in range(2)]
+    assert statuses == [403, 403, 403, 429, 429]
+    assert guesser.get("/").status_code == 403, "no token is no wrong token"
+    assert guesser.get(f"/?token={TOKEN}").status_code == 303, "the right token is accepted"
+    assert other.get("/?token=guess").status_code == 403
+    assert other.get(f"/?token={TOKEN}").status_code == 303
+
+
 def test_public_server_accepts_any_ip_address_but_no_foreign_name() -> None:
     async def app(*_: object) -> None:
         return None
 
-    access_control = AccessControl(app, "0.0.0.0", TOKEN)
+    access_control = AccessControl(app, "0.0.0.0", TOKEN, Limits())
     assert access_control.is_own_host("192.168.0.3:8765")
     assert not access_control.is_own_host("evil.example")
-    assert AccessControl(app, "my.machine", TOKEN).is_own_host("my.machine:80")
+    assert AccessControl(app, "my.machine", TOKEN, Limits()).is_own_host("my.machine:80")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def nested(rng: random.Random) -> str:
 
 
 def resident_set_bytes() -> int:
-    """Resident set size of this process."""
+    """Memory of this process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 

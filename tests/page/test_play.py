@@ -4,14 +4,23 @@ import importlib.util
 import json
 import signal
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import cast
 
 import pytest
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from groundling.cli import main
 from groundling.errors import InputError
 from groundling.page.server import bind
+from tests.page.conftest import teach_message
 from tests.page.site import Site
 
+CTRL_C_SECONDS = 3.0
 Capture = pytest.CaptureFixture[str]
 
 
@@ -46,10 +55,56 @@ def test_missing_extra_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert "groundling[page]" in message
 
 
-def test_ctrl_c_stops_the_server_without_an_error() -> None:
-    with Site("normal") as site:
-        site.process.send_signal(signal.SIGINT)
-        assert site.process.wait(10) == 0
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site("normal", stderr=subprocess.PIPE) as site:
+        yield site
+
+
+def assert_ctrl_c_ends(process: subprocess.Popen[str], presses: int = 1) -> None:
+    """Assert that Ctrl-C ends the server in time, with exit code 0 and without a traceback."""
+    start = time.monotonic()
+    for press in range(presses):
+        time.sleep(0.2 if press else 0)
+        process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert time.monotonic() - start < CTRL_C_SECONDS
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+    assert "Error" not in errors
+
+
+def test_ctrl_c_stops_the_server_without_an_error(site: Site) -> None:
+    assert_ctrl_c_ends(site.process)
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_stops_the_server_while_clients_teach(site: Site, presses: int) -> None:
+    origin = cast(Origin, site.address.rstrip("/"))
+    url = site.address.replace("http", "ws") + "ws"
+    with connect(url, origin=origin) as first, connect(url, origin=origin) as second:
+        for client in (first, second):
+            client.recv()
+            for _ in range(20):  # more than the server reads ahead
+                client.send(teach_message(words=8, examples=10))
+        time.sleep(1)
+        assert_ctrl_c_ends(site.process, presses)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.0, 2.0])
+def test_ctrl_c_while_the_server_loads(seconds: float) -> None:
+    code = """if True:
+        from groundling.cli import main
+        print("imported", flush=True)
+        main(["play", "--port", "0", "--no-browser"])
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "imported\n"
+        time.sleep(0.2 + seconds)  # the command line is parsed first
+        assert_ctrl_c_ends(process)
 
 
 def test_bench_page_reports_latencies(capsys: Capture) -> None:

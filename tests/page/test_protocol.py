@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from PIL import Image
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -367,6 +368,23 @@ def test_internal_error_has_no_details(client: SocketClient, monkeypatch: pytest
     monkeypatch.setattr("groundling.page.app_state.AppState.sample_world", fail)
     reply = client.request("new_world", seed=1)
     assert reply["error"] == "internal server error; see the server's log"
+
+
+def test_numbers_that_are_not_finite_are_an_error(served: ServedAgent) -> None:
+    checkpoint = served.trained.checkpoint
+    model = copy.deepcopy(checkpoint.model)
+    with torch.no_grad():
+        next(model.parameters()).fill_(float("nan"))
+    damaged = ServedAgent("damaged", replace(served.trained, checkpoint=replace(checkpoint, model=model)))
+    fields = {"agent": 0, "scene": SCENE, "sentence": "go to the cat"}
+    with socket_client([damaged]) as client:
+        for reply in (
+            client.request("step", **fields),
+            client.request("detect", agent=0, scene=SCENE, word="cat"),
+            client.request("export", format="html", path=[[3, 3]], **fields),
+        ):
+            assert reply == {"id": 1, "error": "numbers in a reply must be finite, got NaN or infinity from the agent"}
+        assert client.request("new_world", seed=1)["scene"], "the connection still works"
 
 
 def test_message_rate_is_limited(served: ServedAgent) -> None:

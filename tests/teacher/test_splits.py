@@ -75,9 +75,9 @@ def test_split_file(catalog: Catalog, tmp_path: Path) -> None:
     record = json.loads(path.read_text())
     for change, message in (
         ({"held_out": record["held_out"][1:]}, "split must match its hash"),
-        ({"format": "other"}, "must be a groundling-split-1 record"),
+        ({"format": "other"}, "format must be 'groundling-split-1', got \"other\""),
         ({"held_out": [["apple", "fig", "pear"]]}, "must hold out words and pairs of words"),
-        ({"held_out": 3}, "must be a groundling-split-1 record"),
+        ({"held_out": 3}, "held_out must be of type tuple, got 3"),
     ):
         path.write_text(json.dumps(record | change))
         with pytest.raises(InputError, match=message):
@@ -140,9 +140,9 @@ def test_table_and_kernel_follow_the_predicate(catalog: Catalog, grammar: Gramma
             slots = {slot: vocabulary[slot][k] for slot, k in index.items()}
             meaning = Meaning(type_, int(rng.integers(len(grammar.templates[type_]))), slots)
             obj, obj2, col, loc = (index.get(slot, -1) for slot in ("obj", "obj2", "col", "loc"))
-            row = int(np.maximum([obj, obj2, col, loc], 0) @ table.filling_row[t, 1:])
+            row = int(table.filling_row[t] @ [1, *np.maximum([obj, obj2, col, loc], 0)])
             expected.append(tuple(split.allows(meaning, phase, answer) for answer in answers))
-            assert tuple(table.of_type(t)[row, [0, 0, 1]].tolist()) == expected[-1], meaning
+            assert tuple(table.allowed[row, [0, 0, 1]].tolist()) == expected[-1], meaning
             is_command = t < COMMAND_COUNT  # without an answer
             tokens = [-1] if is_command else [grammar.lexicon.token[answer] for answer in answers]
             looked_up = tuple(allowed(words, t, obj, obj2, col, loc, token) for token in tokens)
@@ -226,3 +226,11 @@ def test_curriculum_starts_with_words_that_are_not_held_out(catalog: Catalog) ->
     icons = episode.state.grid[episode.state.grid >= FIRST_ICON] - FIRST_ICON
     early = {catalog.classes[c] for c in catalog.icon_class[icons]}
     assert early <= {name for name in catalog.classes if (name,) not in split.held_out}
+
+
+def test_holdout_is_a_percentage_from_1_to_below_100(catalog: Catalog) -> None:
+    for holdout in (1, 50, 99.9):
+        assert Split.draw("zs2", holdout, 0, catalog.classes, catalog.pairs).holdout == holdout
+    for holdout in (0, 0.5, 0.99, 100, 150):
+        with pytest.raises(InputError, match="holdout must be a percentage"):
+            Split.draw("zs2", holdout, 0, catalog.classes, catalog.pairs)

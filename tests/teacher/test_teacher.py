@@ -14,9 +14,10 @@ from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
 from groundling.teacher.splits import Split
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SamplingConfig
+from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.catalog import COLOR_NAMES, FIRST_ICON, NO_COLOR, WALL, Catalog
 from groundling.world.shortest_path import best_actions
-from groundling.world.types import WorldConfig
+from groundling.world.types import State, WorldConfig
 from tests.independent_judge import InvalidSentence, MapObject, World, answer, target
 
 PHASES = [("normal", "train"), ("zs1", "train"), ("zs1", "test"), ("zs2", "train"), ("zs2", "test")]
@@ -257,9 +258,9 @@ def test_invalid_world_config_is_rejected(settings: dict[str, Any], message: str
     [
         (
             {"type_balanced_fraction": 1.5},
-            r"type_balanced_fraction must be a number at least 0 and at most 1, got 1\.5",
+            r"type_balanced_fraction must be a finite number of at least 0 and at most 1, got 1\.5",
         ),
-        ({"type_balanced_fraction": float("nan")}, "type_balanced_fraction must be a number .*, got nan"),
+        ({"type_balanced_fraction": float("nan")}, "type_balanced_fraction must be a finite number .*, got nan"),
         ({"curriculum_episodes": -1}, "curriculum_episodes must be an integer of at least 0, got -1"),
         ({"curriculum_episodes": 1e4}, r"curriculum_episodes must be an integer of at least 0, got 10000\.0"),
         ({"types": "nav_obj"}, r"types must be a sequence of sentence types such as \(\"nav_obj\",\), got 'nav_obj'"),
@@ -281,10 +282,73 @@ def test_impossible_episodes_are_rejected(splits: dict[str, Split]) -> None:
         Teacher(split=splits["zs1"], phase="test", sampling=of_type("nav_obj")).begin(0, [0])
     with pytest.raises(InputError, match="nav_bw_obj needs maps with 2 objects, got at most 1"):
         Teacher(WorldConfig(objects=(1, 1)), sampling=of_type("nav_bw_obj")).begin(0, [0])
-    everything = Split("zs2", 99, 0, tuple((word,) for word in Catalog.default().classes))
-    with pytest.raises(InputError, match="no map triggers a sentence that the split allows; hold out less"):
-        Teacher(split=everything, phase="train").begin(0, [0])
     with pytest.raises(InputError, match=r"seed must be integers from 0 to 2\*\*63 - 1, got -1"):
         Teacher().begin(-1, [0])
     with pytest.raises(InputError, match=r"episode index must be integers from 0 to 2\*\*63 - 1, got \[-2\]"):
         Teacher().begin(0, [-2])
+
+
+def test_another_question_is_asked_where_the_sampled_type_is_impossible() -> None:
+    """Episodes for `rec_col2obj`: while the agent hides the colored object, other questions are asked."""
+    teacher = Teacher(sampling=SamplingConfig(type_balanced_fraction=1.0, types=("rec_col2obj",)))
+    wanted = TYPES.index("rec_col2obj")
+    episode = teacher.begin(0, np.arange(64))
+    assert (episode.question.type == wanted).all()
+    others = 0
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        episode, outcome = teacher.step(episode, rng.integers(0, 4, 64))
+        running = ~(outcome.terminated | outcome.truncated)
+        for b in np.flatnonzero(running & (episode.question.type != wanted)):
+            one = State(*(array[b : b + 1] for array in episode.state))
+            valid = valid_sentences(teacher, one)
+            questions = [found.type for found in valid if found.type in QUESTIONS and not found.is_empty]
+            assert "rec_col2obj" not in questions
+            assert (episode.question.type[b] >= 0) == bool(questions)
+            others += episode.question.type[b] >= 0
+        episode = teacher.reset(episode, ~running, episode.index + 64)
+    assert others > 10
+
+
+def test_step_without_a_question_keeps_nothing_of_the_question_before() -> None:
+    teacher = Teacher()
+    before = teacher.begin(0, np.arange(500))
+    after = teacher.reset(before, np.ones(500, np.bool_), np.arange(500, 1000))
+    silent = (after.question.type < 0) & (before.question.type >= 0)
+    assert silent.sum() > 5
+    assert (after.question.answer[silent] == -1).all()
+    assert (after.question.template[silent] == -1).all()
+    assert (after.question.slots[silent] == -1).all()
+    assert (after.question.tokens[silent] == teacher.lexicon.pad).all()
+
+
+def test_episodes_without_questions_are_the_same_episodes() -> None:
+    """Maps and commands do not depend on whether anything is asked."""
+    for sampling in (SamplingConfig(), SamplingConfig(type_balanced_fraction=0.5)):
+        teacher = Teacher(sampling=sampling)
+        asked, silent = teacher.begin(3, np.arange(200)), teacher.begin(3, np.arange(200), ask=False)
+        for one, two in ((asked.state, silent.state), (asked.command, silent.command)):
+            for a, b in zip(one, two, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("kind", "holdout", "phase"), [("zs1", 90, "train"), ("zs2", 99, "train"), ("zs1", 1, "test")])
+def test_accepted_teacher_never_fails(catalog: Catalog, kind: str, holdout: float, phase: str) -> None:
+    """Extreme holdout, early curriculum and balanced types: refused at construction, or every episode exists."""
+    split = Split.draw(kind, holdout, 0, catalog.classes, catalog.pairs)
+    for world in (WorldConfig(), WorldConfig(objects=(5, 5)), WorldConfig(size=3, objects=(1, 2), walls=(0, 1))):
+        for curriculum in (0, 10):
+            try:
+                teacher = Teacher(world, split, phase, catalog, SamplingConfig(curriculum, 0.5))
+            except InputError:
+                assert phase == "test"  # `nav_obj` is always possible in training
+                continue
+            assert len(teacher.begin(0, np.arange(300)).index) == 300
+
+
+def test_split_without_any_allowed_command_is_refused_at_construction() -> None:
+    everything = Split("zs2", 99, 0, tuple((word,) for word in Catalog.default().classes))
+    with pytest.raises(InputError, match=r"allows no command on these maps; hold out less"):
+        Teacher(split=everything, phase="train")
+    with pytest.raises(InputError, match=r"allows no command on these maps; hold out more"):
+        Teacher(split=Split("zs2", 1, 0, ()), phase="test")

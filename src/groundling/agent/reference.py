@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from groundling.agent.language import RecurrentReader
+from groundling.agent.language import NEGATIVE_GATE_SLOPE, Gate, RecurrentReader
 from groundling.agent.model import InterpreterModel
+from groundling.agent.planners import GOAL_EXPONENT, OBSTACLE_EXPONENT, MLPPlanner
 
 
 class ReferenceModel(nn.Module):
@@ -25,11 +26,11 @@ class ReferenceModel(nn.Module):
         """The parts of an Output, all of them"""
         h = self.cube(images)
         x_loc, _ = self.attend(h, commands)
-        decision = self.model.planner(x_loc, torch.sigmoid(h @ self.model.terrain.detector))
+        logits, value = self.plan(x_loc, torch.sigmoid(h @ self.model.terrain.detector))
         x_loc_question, x_feat = self.attend(h, questions)
         table = self.model.words.table
         m = torch.einsum("bn,bnd,bd,kd->bk", x_loc_question, h, x_feat, table)  # Eq. 4
-        return decision.logits, decision.value, m, x_loc, x_loc_question
+        return logits, value, m, x_loc, x_loc_question
 
     def cube(self, images: Tensor) -> Tensor:
         """h [B, N, D]: the CNN on the whole image, concatenated with the parametric cube."""
@@ -64,7 +65,7 @@ class ReferenceModel(nn.Module):
             else:
                 detected = F.softmax((h * s[:, None]).sum(2), dim=1)
             x_loc = self.convolve(detected, y)
-            rho = reader.gate(p)[:, None]
+            rho = self.gate(reader.gate, p)
             y = rho * x_loc + (1 - rho) * y
         if reader.log_sharpness is not None:
             power = x_loc.clamp(min=1e-6) ** reader.log_sharpness.exp()
@@ -72,6 +73,45 @@ class ReferenceModel(nn.Module):
         mean = (states * real[:, :, None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
         assert reader.mask is not None, "the reference implementation needs a model with an answer head"
         return x_loc, reader.mask(mean)
+
+    def gate(self, gate: Gate, p: Tensor) -> Tensor:
+        """rho [B, 1], Eq. 7"""
+        logit = p @ gate.weight.T
+        if gate.bound is not None:
+            cosine = logit / (p.norm(dim=1, keepdim=True) * gate.weight.norm()).clamp(min=1e-8)
+            logit = gate.bound * torch.where(cosine < 0, NEGATIVE_GATE_SLOPE * cosine, cosine)
+        return torch.sigmoid(logit + gate.bias)
+
+    def plan(self, x_loc: Tensor, x_terr: Tensor) -> tuple[Tensor, Tensor]:
+        """Action logits [B, actions] and values [B], with either planner"""
+        planner, side = self.model.planner, self.model.spec.view
+        if isinstance(planner, MLPPlanner):
+            x = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, side, side)
+            for conv in (layer for layer in planner.m_a if isinstance(layer, nn.Conv2d)):
+                x = F.conv2d(x, conv.weight, conv.bias, padding=1).clamp(min=0)
+            features = self.dense(planner.m_a, x.flatten(1)).clamp(min=0)
+            return self.dense(planner.action, features), self.dense(planner.critic, features)[:, 0]
+        squared = x_loc**GOAL_EXPONENT
+        goal = (squared / squared.sum(1, keepdim=True)).reshape(-1, 1, side, side)
+        passable = (1 - goal) * (1 - x_terr.reshape(-1, 1, side, side) ** OBSTACLE_EXPONENT)
+        value = goal
+        for _ in range(planner.sweeps):
+            moves = F.conv2d(value, planner.spread.reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
+            value = goal + passable * moves.max(dim=1, keepdim=True).values
+        center = side // 2
+        maps = torch.cat([x_loc.reshape_as(goal), x_terr.reshape_as(goal)], 1)
+        around = maps[:, :, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 2 * 9]
+        near = value[:, 0, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 9]
+        log_value = near.clamp(min=planner.MIN_VALUE).log()
+        logits = self.dense(planner.action, torch.cat([log_value - log_value[:, 4:5], around], 1))
+        return logits, self.dense(planner.critic, torch.cat([log_value, around], 1))[:, 0]
+
+    def dense(self, layers: nn.Sequential, x: Tensor) -> Tensor:
+        """The linear layers of a stack, with ReLU between them."""
+        linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+        for layer in linear[:-1]:
+            x = (x @ layer.weight.T + layer.bias).clamp(min=0)
+        return x @ linear[-1].weight.T + linear[-1].bias
 
     def bidirectional(self, rnn: RecurrentReader, w: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """Both GRUs, word by word: states [B, L, 2 units] and the last ones [B, 2 units]"""

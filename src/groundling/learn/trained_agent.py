@@ -147,7 +147,7 @@ class TrainedAgent:
             if answer != word:
                 raise InputError(f"answer of every example must be the word {word!r}, got {answer!r}")
         model = self.model
-        if not isinstance(model, InterpreterModel):
+        if not isinstance(model, InterpreterModel) or not model.has_answer_head:
             raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
         words = self.words if word in self.words else Lexicon.of_words((*self.words, word)).words
         model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
@@ -191,6 +191,9 @@ class TrainedAgent:
             images, single = self._images(observation["image"])
             return View.of_images(torch.from_numpy(images).to(self.device)), single
         cells = np.asarray(observation["cells"])
+        count = self.config.catalog().cells
+        if cells.ndim not in (2, 3) or cells.dtype.kind not in "iu" or (cells < 0).any() or (cells >= count).any():
+            raise InputError(f"cells must be ids from 0 to {count - 1} of shape [side, side] or [B, side, side]")
         pictures = torch.from_numpy(self.config.catalog().pictures[CELL_PIXELS]).to(self.device)
         batch = cells[None] if cells.ndim == 2 else cells
         return View.of_cells(torch.from_numpy(batch).to(self.device), pictures), cells.ndim == 2
@@ -225,7 +228,11 @@ class TrainedAgent:
         return list(tokens)
 
     def _token_tensor(self, name: str, observation: dict[str, Any], view: View, single: bool) -> Tensor:
-        """[B, L]: a sentence for each image of an observation; a row of padding is no sentence."""
+        """[B, L]: a sentence for each image of an observation; a row of padding is no sentence.
+
+        The environment pads with the size of its own lexicon, which is a word of an agent that was taught more words. So
+        everything after the final mark of a sentence is padding.
+        """
         array = np.asarray(observation[name])
         batch = array[None] if single else array
         if not self._is_tokens(batch, 2) or len(batch) != len(view.cells):
@@ -234,7 +241,9 @@ class TrainedAgent:
                 f"{name} must be tokens from 0 to {self.lexicon.pad} of shape {shape}, got {array.dtype} of shape "
                 f"{array.shape}"
             )
-        return torch.from_numpy(batch).long().to(self.device)
+        marks = np.isin(batch, [self.lexicon.token["."], self.lexicon.token["?"]])
+        in_sentence = marks[:, ::-1].cumsum(axis=1)[:, ::-1] > 0
+        return torch.from_numpy(np.where(in_sentence, batch, self.lexicon.pad)).long().to(self.device)
 
     def _is_tokens(self, array: NDArray[Any], ndim: int) -> bool:
         """Whether an array of this number of axes holds tokens, padding included."""

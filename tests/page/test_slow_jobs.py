@@ -1,0 +1,77 @@
+"""Slow requests: they stop when their client leaves, and addresses take turns."""
+
+import asyncio
+import json
+import time
+
+import pytest
+from starlette.testclient import TestClient
+
+from groundling.errors import Cancelled
+from groundling.learn import few_shot
+from groundling.page.app_state import AppState, ServedAgent
+from groundling.page.client import Client
+from groundling.page.limits import Limits
+from groundling.page.message import Message
+from tests.page.conftest import BASE_URL, SCENE, WEBSOCKET_URL, SocketClient, server_of, teach_message
+
+HEADERS = {"origin": BASE_URL}
+EXPORT = {"agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": [[3, 3], [3, 4], [3, 3], [3, 4]]}
+
+
+def test_teaching_stops_when_the_client_leaves(http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_shot, "STEPS", 20_000)  # some 20 s
+    start = time.monotonic()
+    for _ in range(3):
+        with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as leaving:
+            leaving.receive_json()
+            leaving.send_text(teach_message(words=1, examples=1))
+            for seed in range(3):  # read ahead while it teaches
+                leaving.send_text(json.dumps({"id": seed, "request": "new_world", "seed": seed}))
+            time.sleep(0.2)
+    with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as socket:
+        reply = SocketClient(socket).request("export", format="html", **EXPORT)
+    assert "base64" in reply
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("request_name", ["teach", "export"])
+def test_request_is_cancelled_at_the_next_step(served: ServedAgent, request_name: str) -> None:
+    """The request asks several times whether it is cancelled, and stops at the first positive answer."""
+    state = AppState([served], Limits())
+    fields = json.loads(teach_message(words=1, examples=1)) if request_name == "teach" else {**EXPORT, "format": "gif"}
+    for stop_at in (1, 3):
+        asked = 0
+
+        def is_cancelled(stop_at: int = stop_at) -> bool:
+            nonlocal asked
+            asked += 1
+            return asked == stop_at
+
+        client = Client(state, is_cancelled)
+        message = Message({key: value for key, value in fields.items() if key not in ("id", "request")})
+        with pytest.raises(Cancelled):
+            client.requests[request_name](message)
+        assert asked == stop_at
+
+
+def test_addresses_take_turns(served: ServedAgent) -> None:
+    """A client behind the three jobs of another address waits for one of them."""
+    server = server_of([served])
+    order = []
+
+    async def job(address: str) -> None:
+        async with server._turn(address):
+            order.append(address)
+            await asyncio.sleep(0.01)
+
+    async def run() -> None:
+        jobs = []
+        for address in ("a", "a", "a", "b"):
+            jobs.append(asyncio.create_task(job(address)))
+            await asyncio.sleep(0)
+        await asyncio.gather(*jobs)
+
+    asyncio.run(run())
+    assert order == ["a", "b", "a", "a"]
+    assert not server.slow_job_of_address, "no address is remembered"
