@@ -10,6 +10,7 @@ import groundling
 SOURCE = Path(groundling.__file__).parent
 ORDER = [
     "errors",
+    "read_json",
     "atomic_write",
     "jit",
     "seeds",
@@ -79,7 +80,7 @@ def test_agent_imports_neither_world_nor_teacher() -> None:
     files = list((SOURCE / "agent").rglob("*.py"))
     assert len(files) > 8
     for path in files:
-        assert imports(path.read_text("utf-8")) <= {"agent", "errors", "atomic_write"}, path.name
+        assert imports(path.read_text("utf-8")) <= {"agent", "errors", "read_json", "atomic_write"}, path.name
 
 
 def test_package_itself_imports_only_extras() -> None:

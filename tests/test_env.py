@@ -239,7 +239,7 @@ def test_state_is_saved_restored_copied_and_pickled(id_: str, tmp_path: Path) ->
         for other in copies:
             for a, b in zip(expected, other.step(action), strict=True):
                 assert_same(a, b)
-    with pytest.raises(InputError, match="snapshot must have 3 maps of size 7, got 4 maps of size 7"):
+    with pytest.raises(InputError, match=r"snapshot: seed must be int64 of shape \(3,\), got int64 of shape \(4,\)"):
         gym.make_vec(id_, num_envs=3).load_state(env.save_state())  # type: ignore[attr-defined]
 
 
@@ -312,7 +312,7 @@ def test_user_icons(tmp_path: Path) -> None:
         ({"types": 3}, "types must be a sequence of sentence types .*, got 3"),
         ({"types": {"nav_obj"}}, "types must be a sequence of sentence types .*, got {'nav_obj'}"),
         ({"texts": 1}, "texts must be True or False, got 1"),
-        ({"answer_reward": "high"}, "answer_reward must be a number .*, got 'high'"),
+        ({"answer_reward": "high"}, "answer_reward must be a finite number, got 'high'"),
         ({"num_envs": 0}, "num_envs must be an integer of at least 1, got 0"),
         ({"num_envs": 2.0}, r"num_envs must be an integer of at least 1, got 2\.0"),
     ],

@@ -7,8 +7,8 @@ ROOT = Path(__file__).parent.parent
 OLD_WORDS = re.compile(
     r"""\b(sessions? | mishear\w* | commands\ done | questions\ right | as[_ ]triggered | insides? | insight\w*
     | souvenir\w* | pupils? | residents? | shipped | learnt | colours?\w* | centred? | neighbours?\w* | optimis\w+
-    | initialis\w+ | generalis\w+ | normalis\w+ | behaviours?\w* | catalogues? | so\ many | but\ for | who\ answers | to\ and\ fro
-    | young\ agent | plain\ twin | lessons | of_each_type | chance\.random)\b""",
+    | initialis\w+ | generalis\w+ | normalis\w+ | behaviours?\w* | catalogues? | so\ many | but\ for
+    | who\ answers | to\ and\ fro | young\ agent | plain\ twin | lessons | of_each_type | chance\.random)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 ALLOWED = re.compile(
@@ -19,8 +19,9 @@ EXCEPT = ("docs/glossary.md", "CHANGELOG.md", "tests/test_vocabulary.py", "src/g
 
 
 def texts() -> list[Path]:
-    patterns: tuple[str, ...] = ("*.md", "docs/*.md", "*/README.md", "src/**/*.py", "src/**/*.js", "src/**/*.html", "src/**/*.toml")
-    patterns += ("tests/**/*.py", "examples/*.py", "icons/*.py", "fuzz/*.py", "Makefile", "pyproject.toml")
+    patterns = ["*.md", "docs/*.md", "*/README.md", "Makefile", "pyproject.toml"]
+    patterns += [f"src/**/*.{ending}" for ending in ("py", "js", "html", "toml")]
+    patterns += [f"{folder}/**/*.py" for folder in ("tests", "examples", "icons", "fuzz")]
     found = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
     return [path for path in found if str(path.relative_to(ROOT)) not in EXCEPT]
 

@@ -32,10 +32,22 @@ def test_sampling_probability_depends_on_the_rank_of_the_error_not_on_its_size()
     np.testing.assert_allclose(fractions[ranks], expected / expected.sum(), atol=0.005)
 
 
+def test_several_steps_are_stored_in_place_of_the_oldest() -> None:
+    """Three at a time, over the end of the ring: the latest eight of twelve remain, each with its own row."""
+    replay = ReplayBuffer(8, priority_exponent=0.7)
+    for k in range(0, 12, 3):
+        numbers = torch.arange(k, k + 3)
+        replay.store({"number": numbers, "pair": torch.stack([numbers, -numbers], 1)})
+    assert replay.rows["number"].tolist() == [8, 9, 10, 11, 4, 5, 6, 7]
+    assert torch.equal(replay.rows["pair"][:, 1], -replay.rows["number"])
+
+
 def test_new_step_has_the_first_rank() -> None:
-    replay = filled(8)
+    """Not because of its place: it is stored in the middle, among steps with larger errors than it had before."""
+    replay = filled(11)
     replay.error[:] = 5.0
     replay.store({"number": torch.tensor([99]), "pair": torch.tensor([[99, -99]])})
+    assert replay.rows["number"].tolist().index(99) == 3
     first = replay.sample(1, _ZeroGenerator())  # type: ignore[arg-type]
     assert replay.get(first)["number"].tolist() == [99]
 

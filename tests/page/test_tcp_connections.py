@@ -11,6 +11,7 @@ from typing import cast
 
 import pytest
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import Frame, Opcode
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
@@ -113,14 +114,17 @@ def test_response_that_is_not_read_is_discarded(served: ServedAgent) -> None:
 
 
 def test_websocket_whose_replies_are_not_read_is_closed(served: ServedAgent) -> None:
-    with running_server([served], Limits(write_seconds=0.5), send_buffer=4096) as port, open_websocket(port) as client:
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.recv_messages.pause()  # the thread of the client reads no more frames
+    with running_server([served], Limits(write_seconds=0.5), send_buffer=4096) as port:
+        head = (
+            f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nOrigin: http://{HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
+        )
         fields = {"agent": 0, "scene": SCENE, "sentence": "go to the cat", "format": "html", "path": [[3, 3]] * 60}
-        with pytest.raises(ConnectionClosed):
-            for _ in range(100):
-                client.send(json.dumps({"id": 1, "request": "export", **fields}))
-                time.sleep(0.1)
+        message = json.dumps({"id": 1, "request": "export", **fields}).encode()
+        request = Frame(Opcode.TEXT, message).serialize(mask=True)
+        with open_socket(port, head.encode() + 5 * request, receive_buffer=4096) as connection:
+            time.sleep(2)
+            assert read_all(connection).startswith(b"HTTP/1.1 101"), "otherwise reading ends with a timeout"
 
 
 def flood_with_pings(client: ClientConnection) -> None:

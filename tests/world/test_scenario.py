@@ -42,4 +42,4 @@ def test_agent_may_be_on_an_object_but_not_in_a_wall(catalog: Catalog) -> None:
 
 def test_error_messages_quote_at_most_80_characters_of_a_value() -> None:
     assert quote({"at": [0, 1]}) == '{"at": [0, 1]}'
-    assert quote("x" * 1000) == '"' + "x" * 79 + " ..."
+    assert quote("x" * 1000) == '"' + "x" * 76 + "..."

@@ -230,8 +230,8 @@ class TrainedAgent:
     def _token_tensor(self, name: str, observation: dict[str, Any], view: View, single: bool) -> Tensor:
         """[B, L]: a sentence for each image of an observation; a row of padding is no sentence.
 
-        The environment pads with the size of its own lexicon, which is a word of an agent that was taught more words. So
-        everything after the final mark of a sentence is padding.
+        The environment pads with the size of its own lexicon, which is a word of an agent that was taught more words.
+        So everything after the final mark of a sentence is padding.
         """
         array = np.asarray(observation[name])
         batch = array[None] if single else array
