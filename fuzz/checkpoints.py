@@ -24,7 +24,7 @@ from groundling.agent import AgentConfig, build
 from groundling.agent.checkpoint import Checkpoint, checksum, read_tensors, save
 from groundling.env import NavQAEnv
 from groundling.learn.config import QAPretrainingConfig, TrainConfig
-from groundling.learn.trained_agent import WEIGHTS
+from groundling.learn.trained_agent import WEIGHTS, TrainedAgent
 from groundling.world.types import WorldConfig
 
 REPOSITORY = Path(__file__).parents[1]
@@ -142,7 +142,7 @@ class Maker:
     def __init__(self, sources: Sequence[Path]) -> None:
         self.sources = [(path.name, path.read_bytes(), *read_tensors(path)) for path in sources]
 
-    def __call__(self, rng: Rng, folder: Path) -> tuple[str, tuple[Path, Path]]:
+    def __call__(self, rng: Rng, folder: Path) -> tuple[str, Path]:
         name, data, metadata, whole = self.sources[rng.integers(len(self.sources))]
         record, tensors = json.loads(metadata["groundling"]), dict(whole)
         kind = KINDS[rng.integers(len(KINDS))]
@@ -158,21 +158,25 @@ class Maker:
             damaged = pack(text, tensors)
         elif kind == "file":
             odd = str(rng.choice(FILE_KINDS))
-            return f"{name}: {odd}", (odd_file(odd, folder, path.name, data), folder)
+            return f"{name}: {odd}", odd_file(odd, folder, path.name, data)
         else:
             assert callable(kind)
             what = kind(rng, record, tensors)
             record["sha256"] = checksum(tensors)
             damaged = pack(json.dumps(record), tensors)
         path.write_bytes(damaged)
-        return f"{name}: {what}", (path, folder)
+        return f"{name}: {what}", path
 
 
-def use(made: tuple[Path, Path]) -> None:
+def use(path: Path) -> None:
     """Load a checkpoint as a user does; if it is accepted, act once in its own world."""
-    path, folder = made
-    with without_root(folder):
+    with without_root():
         agent = groundling.load(path)
+    act(agent)
+
+
+def act(agent: TrainedAgent) -> None:
+    """One action in the world of an agent."""
     assert all(bool(torch.isfinite(part).all()) for part in agent.model.parameters()), "weights are not finite"
     world = agent.config.world
     env = NavQAEnv(size=world.size, objects=world.objects, walls=world.walls, max_steps=world.max_steps)
@@ -188,6 +192,7 @@ def main() -> int:
         tiny = [tiny_checkpoint(Path(folder) / f"{method}.safetensors", method) for method in ("ours", "ca", "vl")]
         old = REPOSITORY / "tests" / "data" / "agent-1.safetensors"
         maker = Maker([old, old, old, *tiny, *(WEIGHTS / f"{name}.safetensors" for name in ("normal", "zs2-50", "san"))])
+        act(groundling.load(tiny[0]))  # imports what is imported late, and could not be without root
         report = run("checkpoints", options, maker, use)
     return report.show()
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import re
 import resource
 import shutil
 import signal
@@ -32,6 +33,8 @@ MAX_SECONDS = 60.0
 """For one input."""
 MAX_MEMORY_MB = 1024
 """Peak resident memory of a worker, interpreter and libraries included."""
+MAX_SHOWN = 200
+"""Failures in a report."""
 MAX_MESSAGE = 1000
 """Characters of an error message."""
 ADDRESS_SPACE = 4 << 30
@@ -87,9 +90,9 @@ class Report:
             f"{self.count('accepted')} accepted, {self.count('traceback')} tracebacks, {self.count('crash')} crashes, "
             f"{self.count('over time')} over {MAX_SECONDS:g} s; slowest {slowest:.1f} s, memory at most {memory} MB"
         )
-        for result in self.failures[:20]:
+        for result in self.failures[:MAX_SHOWN]:
             print(f"FAIL  --only {result.index}: {result.what}: {result.outcome}, {result.memory_mb} MB")
-            print(f"      {_last_line(result.text)}")
+            print(f"      {result.text.partition(chr(10))[0]}")
         return 1 if self.failures else 0
 
     def show_reasons(self, outcome: str, most: int = 10) -> None:
@@ -156,23 +159,22 @@ class _Worker:
         return Result(index, what, outcome, f"exit code {self.process.exitcode}", seconds)
 
     def end(self) -> None:
-        self.pipe.close()
+        self.pipe.send(None)
         self.process.join()
 
 
 def _work(pipe: Connection, seed: int, make: Make, use: Use) -> None:
-    """Answer indices with results until the pipe is closed."""
+    """Answer indices with results until there is none."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")
     _limit_address_space()
-    with contextlib.suppress(EOFError, ConnectionError):
-        while True:
-            index = pipe.recv()
-            folder = Path(tempfile.mkdtemp(prefix="groundling-fuzz-"))
-            try:
-                pipe.send(_try(index, np.random.default_rng([seed, index]), folder, make, use, pipe))
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+    while (index := pipe.recv()) is not None:
+        folder = Path(tempfile.mkdtemp(prefix="groundling-fuzz-"))
+        folder.chmod(0o777)  # for `without_root`
+        try:
+            pipe.send(_try(index, np.random.default_rng([seed, index]), folder, make, use, pipe))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _try(index: int, rng: Rng, folder: Path, make: Make, use: Use, pipe: Connection) -> Result:
@@ -189,9 +191,9 @@ def _try(index: int, rng: Rng, folder: Path, make: Make, use: Use, pipe: Connect
             check_message(text)
         except AssertionError as fault:
             text, outcome = f"{fault}", "traceback"
-    except BaseException:
-        text, outcome = traceback.format_exc(), "traceback"
-    return Result(index, what, outcome, text[-5000:], time.monotonic() - start, _peak_memory_mb())
+    except BaseException as error:
+        text, outcome = _in_one_line(error) + "\n" + traceback.format_exc(), "traceback"
+    return Result(index, what, outcome, text[:20_000], time.monotonic() - start, _peak_memory_mb())
 
 
 def check_message(text: str) -> None:
@@ -221,14 +223,15 @@ def _peak_memory_mb() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20)  # bytes on macOS
 
 
-def _last_line(text: str) -> str:
-    return text.strip().splitlines()[-1][:300] if text.strip() else ""
+def _in_one_line(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "groundling" in frame.filename] or frames
+    where = f"{Path(own[-1].filename).name}:{own[-1].lineno}"
+    return f"{type(error).__name__} at {where}: {str(error)[:200]}".replace("\n", " ")
 
 
 def _without_numbers(text: str) -> str:
-    import re
-
-    return re.sub(r"\d+(\.\d+)?", "N", text)[:160]
+    return re.sub(r"\d+(\.\d+)?", "N", text.partition("\n")[0])[:160]
 
 
 # Damage to bytes, JSON and files.
@@ -338,13 +341,11 @@ def odd_file(kind: str, folder: Path, name: str, content: bytes) -> Path:
 
 
 @contextlib.contextmanager
-def without_root(folder: Path) -> Iterator[None]:
-    """Act as a user for whom permissions count, and who owns `folder`."""
+def without_root() -> Iterator[None]:
+    """Act as a user for whom permissions count: root reads everything."""
     if os.geteuid() != 0:
         yield
         return
-    for path in [folder, *folder.rglob("*")]:
-        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
     os.seteuid(NOBODY)
     try:
         yield

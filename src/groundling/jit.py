@@ -92,12 +92,8 @@ class _CompilationNotice(event.Listener):
     def on_start(self, started: Any) -> None:
         if not self.given and started.data["dispatcher"].py_func.__module__.startswith("groundling."):
             self.given = True
-            print(
-                "groundling: compiling the simulator for this machine, which takes up to half a minute"
-                + (" in every process, because no cache folder is writable" if cache_folder() is None else "")
-                + " (`groundling warm` does it in advance)",
-                file=sys.stderr,
-            )
+            where = "now and in every process: no cache folder is writable" if cache_folder() is None else "only once"
+            print(f"groundling: compiling the simulator, up to half a minute ({where})", file=sys.stderr)
 
     def on_end(self, ended: Any) -> None:
         pass

@@ -6,7 +6,7 @@ import logging
 import resource
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import pytest
@@ -35,10 +35,11 @@ def open_socket(port: int, data: bytes, receive_buffer: int | None = None) -> so
     return connection
 
 
-def open_websocket(port: int) -> ClientConnection:
-    client = connect(f"ws://{HOST}:{port}/ws", origin=cast(Origin, f"http://{HOST}:{port}"))
-    assert "hello" in json.loads(client.recv())
-    return client
+@contextlib.contextmanager
+def open_websocket(port: int) -> Iterator[ClientConnection]:
+    with connect(f"ws://{HOST}:{port}/ws", origin=cast(Origin, f"http://{HOST}:{port}")) as client:
+        assert "hello" in json.loads(client.recv())
+        yield client
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -116,15 +117,17 @@ def test_response_that_is_not_read_is_discarded(served: ServedAgent) -> None:
 def test_websocket_whose_replies_are_not_read_is_closed(served: ServedAgent) -> None:
     with running_server([served], Limits(write_seconds=0.5), send_buffer=4096) as port:
         head = (
-            f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nOrigin: http://{HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
+            f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nOrigin: http://{HOST}\r\nConnection: Upgrade\r\n"
+            f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
         )
         fields = {"agent": 0, "scene": SCENE, "sentence": "go to the cat", "format": "html", "path": [[3, 3]] * 60}
         message = json.dumps({"id": 1, "request": "export", **fields}).encode()
         request = Frame(Opcode.TEXT, message).serialize(mask=True)
-        with open_socket(port, head.encode() + 5 * request, receive_buffer=4096) as connection:
+        with open_socket(port, head.encode(), receive_buffer=4096) as connection:
+            assert connection.recv(1000).startswith(b"HTTP/1.1 101")
+            connection.sendall(5 * request)
             time.sleep(2)
-            assert read_all(connection).startswith(b"HTTP/1.1 101"), "otherwise reading ends with a timeout"
+            read_all(connection)  # TimeoutError if the server does not close it
 
 
 def flood_with_pings(client: ClientConnection) -> None:

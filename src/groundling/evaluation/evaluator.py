@@ -16,6 +16,7 @@ from torch import Tensor
 from groundling import seeds
 from groundling.agent import Model, Output
 from groundling.evaluation.attention_targets import attention_targets
+from groundling.evaluation.chance import chance_level
 from groundling.evaluation.estimates import Estimate, Floats
 from groundling.rollout import Frames, sample_actions
 from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
@@ -203,7 +204,7 @@ class _QuestionRecord:
 def evaluate(
     model: Model, teacher: Teacher, episodes: int, episodes_per_type: int = 1000, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """The whole report as plain data: the natural distribution, and each sentence type from episodes of its own.
+    """The whole report as plain data: chance, the natural distribution, and each sentence type from its own episodes.
 
     Navigation is reported for the greedy and the sampled policy; questions per type do not depend on the policy.
     """
@@ -218,7 +219,11 @@ def evaluate(
         if progress is not None:
             progress(done, total)
 
-    report: dict[str, Any] = {"episodes": episodes, "episodes_per_type": episodes_per_type}
+    report: dict[str, Any] = {
+        "episodes": episodes,
+        "episodes_per_type": episodes_per_type,
+        "chance": chance_level(teacher, episodes),
+    }
     for policy in POLICIES:
         greedy = policy == "greedy"
         record = Evaluator(model, teacher, greedy).run(episodes, progress=advance)

@@ -1,0 +1,87 @@
+"""Compiled kernels are never stale, need no writable folder, and say once that they are being compiled."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import groundling
+from groundling import jit
+
+PACKAGE = Path(groundling.__file__).parent
+DRAW = """
+import numpy as np
+from groundling.world.rng import below
+print(below(np.uint64(1), 0, 1 << 30), below(np.uint64(1), 1, 1 << 30))
+"""
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, **environment}
+    return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the packages with kernels, whose folder can be put on the path."""
+    root = tmp_path / "copy" / "groundling"
+    root.mkdir(parents=True)
+    for name in ("__init__.py", "errors.py", "extras.py", "read_json.py", "jit.py", "world", "teacher"):
+        source = PACKAGE / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, root / name)
+    return root
+
+
+def test_change_of_a_constant_in_another_file_is_noticed(copy: Path, tmp_path: Path) -> None:
+    """`below` inlines `mix`; here a constant of `mix`, moved to a file of its own, changes."""
+    rng = copy / "world" / "rng.py"
+    constants = copy / "world" / "rng_constants.py"
+    text = rng.read_text()
+    line = next(line for line in text.splitlines() if line.startswith("_MIX_1 = "))
+    constants.write_text(f"import numpy as np\n\n{line}\n")
+    rng.write_text(text.replace(line, "from groundling.world.rng_constants import _MIX_1"))
+    settings = {"PYTHONPATH": str(copy.parent), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first = run(DRAW, **settings)
+    assert "compiling" in first.stderr
+    second = run(DRAW, **settings)
+    assert second.stdout == first.stdout
+    assert "compiling" not in second.stderr
+    constants.write_text(constants.read_text().replace("E5B9", "E5BB"))
+    third = run(DRAW, **settings)
+    assert third.stdout != first.stdout
+    assert "compiling" in third.stderr
+
+
+def test_hash_covers_every_kernel_source_and_its_data(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "KERNEL_SOURCES", (copy / "jit.py", copy / "world", copy / "teacher"))
+    before = jit.source_hash()
+    assert before == jit.source_hash()
+    for name in ("jit.py", "world/simulation.py", "teacher/sentence_types.py", "teacher/grammar.toml"):
+        file = copy / name
+        text = file.read_text()
+        file.write_text(text + "\n# changed\n")
+        assert jit.source_hash() != before
+        file.write_text(text)
+    assert jit.source_hash() == before
+
+
+def test_kernels_work_where_no_folder_is_writable(copy: Path) -> None:
+    """As in a container with a read-only package and no home folder; the notice says so."""
+    code = "import os; os.access = lambda *_: False\n" + DRAW
+    found = run(code, PYTHONPATH=str(copy.parent), HOME="/nonexistent", XDG_CACHE_HOME="/proc/nonexistent")
+    assert found.stdout == run(DRAW).stdout
+    assert found.stderr.count("compiling the simulator") == 1
+    assert "no cache folder is writable" in found.stderr
+
+
+def test_nav_env_compiles_no_question_kernels(tmp_path: Path) -> None:
+    code = """
+import gymnasium, groundling
+env = gymnasium.make("groundling/Nav-v0", size=3, objects=(1, 1), walls=(0, 0)); env.reset(seed=0); env.step(0)
+from groundling.teacher import sentence_types
+print(len(sentence_types.find_commands.signatures), len(sentence_types.find_questions.signatures))
+"""
+    assert run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout.split() == ["1", "0"]
