@@ -59,7 +59,7 @@ def pack(record_text: str, tensors: Tensors) -> bytes:
 
 
 def change_lexicon(rng: Rng, record: Record, tensors: Tensors) -> str:
-    words = record["lexicon"]
+    words = record["lexicon"] or ["apple"]
     kind = rng.choice(["reversed", "short", "long", "foreign", "doubled", "numbers", "empty", "nested", "new word"])
     record["lexicon"] = {
         "reversed": words[::-1],
@@ -106,7 +106,7 @@ def change_tensor(rng: Rng, record: Record, tensors: Tensors) -> str:
     kind = rng.choice(["shape", "type", "value", "value", "all values", "large double", "missing", "extra", "renamed"])
     what = f"{name}: {kind}"
     if kind == "shape":
-        shapes = [tensor.reshape(-1), tensor[None], tensor.new_zeros(0), tensor.new_zeros(()), tensor.T, tensor[..., :1]]
+        shapes = [tensor.reshape(-1), tensor[None], tensor.new_zeros(0), tensor.new_zeros(()), tensor.reshape(-1)[:1]]
         tensors[name] = shapes[rng.integers(len(shapes))].contiguous()
     elif kind == "type":
         dtype = DTYPES[rng.integers(len(DTYPES))]
@@ -176,13 +176,14 @@ def use(path: Path) -> None:
 
 
 def act(agent: TrainedAgent) -> None:
-    """One action in the world of an agent."""
+    """One action in the world of an agent, and the teacher that would test it."""
     assert all(bool(torch.isfinite(part).all()) for part in agent.model.parameters()), "weights are not finite"
     world = agent.config.world
     env = NavQAEnv(size=world.size, objects=world.objects, walls=world.walls, max_steps=world.max_steps)
     observation, _ = env.reset(seed=0)
     action = agent.act(observation)
     assert env.action_space.contains(np.asarray(action)), f"action {action}"
+    agent.teacher()
 
 
 def main() -> int:

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError, check_choice, check_float, check_int, nearest
 from groundling.teacher.lexicon import Lexicon
-from groundling.teacher.snapshot import check_array, restore_episodes
+from groundling.teacher.snapshot import check_array, own_arrays, restore_episodes
 from groundling.teacher.splits import Split, check_holdout
 from groundling.teacher.teacher import Teacher, make_teacher
-from groundling.teacher.types import MAX_WORDS, EpisodeBatch, SamplingConfig
+from groundling.teacher.types import MAX_INDEX, MAX_WORDS, EpisodeBatch, SamplingConfig
 from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
@@ -187,7 +187,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             if given is not None:
                 new_seed[i], new_index[i] = _check_seed("seed", given), 0
         if "episode" in options:
-            new_index[:] = _check_seed("episode", options["episode"])
+            new_index[:] = check_int("episode", options["episode"], 0, MAX_INDEX)
         self._seed, self._index = np.where(which, new_seed, self._seed), np.where(which, new_index, self._index)
         self._begin(which)
         return self._observe(), self._info()
@@ -320,11 +320,12 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a snapshot of an env with the same options; anything else is refused, and nothing changes."""
+        arrays = own_arrays(arrays)
         episode = restore_episodes(self.teacher, arrays, self.num_envs)
         check_array(arrays, "over", self._over)
         check_array(arrays, "shortest_path", self._shortest_path.astype(np.int64), -1, self.teacher.world.size**2)
         check_array(arrays, "next_seed", self._seed, 0)
-        check_array(arrays, "next_index", self._index, -1)
+        check_array(arrays, "next_index", self._index, -1, MAX_INDEX)
         self._episode = episode
         self._over, self._shortest_path = arrays["over"].copy(), arrays["shortest_path"].copy()
         self._seed, self._index = arrays["next_seed"].copy(), arrays["next_index"].copy()

@@ -35,8 +35,16 @@ def quote(value: Any) -> str:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
-        text = repr(value) if isinstance(value, str | int | float) else type(value).__name__
+        return show(value) if isinstance(value, str | int | float) else type(value).__name__
     return cut(text)
+
+
+def show(value: Any) -> str:
+    """A value as Python code for an error message, cut after 80 characters."""
+    try:
+        return cut(repr(value))
+    except ValueError:  # an integer of thousands of digits
+        return f"a value of type {type(value).__name__}"
 
 
 def cut(text: str, length: int = MAX_QUOTE) -> str:
@@ -44,12 +52,22 @@ def cut(text: str, length: int = MAX_QUOTE) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number that a float can hold: no infinity, no NaN and no integer beyond 1e308."""
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check_int(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return `value` as an int if it is one from `low` to `high`; otherwise raise."""
     bounds = f"an integer of at least {low}" if high is None else f"an integer from {low} to {high}"
     is_int = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_int or value < low or (high is not None and value > high):
-        raise InputError(f"{name} must be {bounds}, got {cut(repr(value))}")
+        raise InputError(f"{name} must be {bounds}, got {show(value)}")
     return int(value)
 
 
@@ -60,9 +78,8 @@ def check_float(name: str, value: Any, low: float, high: float = float("inf"), a
         bounds += f" above {low:g}" if above else f" of at least {low:g}"
     if high < float("inf"):
         bounds += f" and at most {high:g}"
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not (low < value <= high if above else low <= value <= high):
-        raise InputError(f"{name} must be {bounds}, got {cut(repr(value))}")
+    if not is_finite(value) or not (low < value <= high if above else low <= value <= high):
+        raise InputError(f"{name} must be {bounds}, got {show(value)}")
     return float(value)
 
 
@@ -71,5 +88,5 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     known = list(choices)
     if not isinstance(value, str) or value not in known:
         hint = nearest(value[:40], known) if isinstance(value, str) else ""
-        raise InputError(f"{name} must be one of {', '.join(known)}, got {cut(repr(value))}{hint}")
+        raise InputError(f"{name} must be one of {', '.join(known)}, got {show(value)}{hint}")
     return value

@@ -64,8 +64,13 @@ def _cache_root() -> Path:
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function on its first call, and cache the machine code for later processes where that is possible."""
-    compiled: Callable[P, R] = _cached(function) or numba.njit(error_model="numpy")(function)
+    compiled: Callable[P, R] = _cached(function) or numba.njit(error_model="numpy", forceinline=True)(function)
     return compiled
+
+
+def constant(value: int) -> int:
+    """An integer to call kernels with: Numba compiles a kernel anew for each Python constant, but not for these."""
+    return np.int64(value)  # type: ignore[return-value]
 
 
 def _cached(function: Callable[..., Any]) -> Any:
@@ -76,7 +81,7 @@ def _cached(function: Callable[..., Any]) -> Any:
     configured = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(folder)  # Numba reads it when the decorator runs
     try:
-        return numba.njit(cache=True, error_model="numpy")(function)
+        return numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
     except (OSError, RuntimeError):  # no cache can be written after all
         return None
     finally:

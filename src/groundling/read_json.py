@@ -2,13 +2,12 @@
 
 import dataclasses
 import json
-import math
 import types
 import typing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from groundling.errors import InputError, nearest, quote
+from groundling.errors import InputError, is_finite, nearest, quote
 
 T = TypeVar("T")
 MAX_BYTES = 64 << 20
@@ -83,9 +82,8 @@ def _typed(hint: Any, value: Any, what: str) -> Any:
             return tuple(_typed(inner, part, what) for inner, part in zip(kinds, value, strict=True))
     elif origin is dict and isinstance(value, dict):
         return {str(key): _typed(arguments[1], part, what) for key, part in value.items()}
-    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isfinite(value):
-            return float(value)
+    elif hint is float and is_finite(value):
+        return float(value)
     elif hint in (int, str, bool) and type(value) is hint:
         return value
     raise InputError(f"{what} must be of type {getattr(hint, '__name__', hint)}, got {quote(value)}")

@@ -96,6 +96,13 @@ def test_mean_of_one_value_or_one_episode_has_no_interval() -> None:
         assert math.isnan(estimate.high)
 
 
+def test_mean_of_two_values_or_two_episodes_has_an_interval() -> None:
+    """The deviation of 1 and 2 is 1 / sqrt 2, that of their mean 1 / 2."""
+    for estimate in (mean(np.array([1.0, 2.0])), mean(np.array([1.0, 1.0, 2.0, 2.0]), np.array([4, 4, 9, 9]))):
+        assert estimate.mean == 1.5
+        assert (estimate.low, estimate.high) == pytest.approx((1.5 - 1.959964 / 2, 1.5 + 1.959964 / 2), rel=1e-5)
+
+
 def test_mean_stays_within_its_bounds() -> None:
     values = np.array([0.0, 1.0, 1.0, 1.0])
     free, bounded = mean(values), mean(values, low=0, high=1)

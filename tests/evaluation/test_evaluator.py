@@ -161,6 +161,19 @@ def test_evaluation_uses_the_natural_distribution_at_full_difficulty(config: Tra
         np.testing.assert_array_equal(array, expected[name])
 
 
+@pytest.mark.parametrize("kind", ["zs1", "zs2"])
+def test_agent_that_was_trained_on_both_splits_is_tested_on_each_as_it_was_trained(kind: str) -> None:
+    """With what both splits hold out; on another split, with what that one holds out."""
+    trained = TrainedAgent(Checkpoint(left_model(), (), "", JOINT.split_for("zs2").to_dict()), JOINT)
+    assert trained.teacher(kind).split == JOINT.split_for(kind)
+    assert trained.held_out(trained.teacher(kind).split)
+    assert trained.teacher("normal").split.held_out == ()
+    alone = replace(FAST, split=kind, num_classes=20, holdout=20.0)
+    trained = TrainedAgent(Checkpoint(left_model(), (), "", alone.split_for(kind).to_dict()), alone)
+    assert trained.teacher().split == trained.teacher(kind, 20.0).split == alone.split_for(kind)
+    assert trained.teacher(kind, 40.0).split.holdout == 40
+
+
 def test_episodes_per_type_have_full_difficulty() -> None:
     """Even if the given teacher has a curriculum."""
     sampling = of_one_type(FAST.stage_teacher("qa_pretraining"), "rec_obj2col").sampling

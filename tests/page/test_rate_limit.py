@@ -1,8 +1,9 @@
-"""Rate limits."""
+"""Rate limits and the filter of the log."""
 
 import logging
 
-from groundling.page.rate_limit import RateLimit, RateLimits, RepeatedMessages
+from groundling.page.log_filter import LogFilter
+from groundling.page.rate_limit import RateLimit, RateLimits
 
 
 class FakeClock:
@@ -35,11 +36,11 @@ def test_each_key_has_a_limit_and_their_number_is_bounded() -> None:
 
 def test_repeated_messages_are_logged_once_per_minute() -> None:
     clock = FakeClock()
-    repeated = RepeatedMessages(clock)
+    log_filter = LogFilter(clock)
 
     def is_logged(message: str, error: Exception | None = None) -> bool:
         exc_info = (type(error), error, None) if error else None
-        return repeated.filter(logging.LogRecord("asyncio", logging.ERROR, "", 0, message, (), exc_info))
+        return log_filter.filter(logging.LogRecord("asyncio", logging.ERROR, "", 0, message, (), exc_info))
 
     accept = "socket.accept() out of system resource\nsocket: <TransportSocket fd={}>"
     assert is_logged(accept.format(1), OSError())

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -16,7 +17,9 @@ from groundling.page.message import Message
 from tests.page.conftest import BASE_URL, SCENE, WEBSOCKET_URL, SocketClient, server_of, teach_message
 
 HEADERS = {"origin": BASE_URL}
-EXPORT = {"agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": [[3, 3], [3, 4], [3, 3], [3, 4]]}
+PATH = [[3, 3], [3, 4], [3, 3], [3, 4]]
+EXPORT = {"id": 1, "request": "export", "agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": PATH}
+TEACH = json.loads(teach_message(words=1, examples=1))
 
 
 def test_teaching_stops_when_the_client_leaves(http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,29 +33,29 @@ def test_teaching_stops_when_the_client_leaves(http: TestClient, monkeypatch: py
                 leaving.send_text(json.dumps({"id": seed, "request": "new_world", "seed": seed}))
             time.sleep(0.2)
     with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as socket:
-        reply = SocketClient(socket).request("export", format="html", **EXPORT)
+        reply = SocketClient(socket).send(json.dumps({**EXPORT, "format": "html"}))
     assert "base64" in reply
     assert time.monotonic() - start < 5
 
 
-@pytest.mark.parametrize("request_name", ["teach", "export"])
-def test_request_is_cancelled_at_the_next_step(served: ServedAgent, request_name: str) -> None:
-    """The request asks several times whether it is cancelled, and stops at the first positive answer."""
-    state = AppState([served], Limits())
-    fields = json.loads(teach_message(words=1, examples=1)) if request_name == "teach" else {**EXPORT, "format": "gif"}
-    for stop_at in (1, 3):
-        asked = 0
+@pytest.mark.parametrize(
+    ("message", "stop_at"),
+    [(TEACH, 1), (TEACH, 3), ({**EXPORT, "format": "html"}, 1), ({**EXPORT, "format": "gif"}, len(PATH) + 1)],
+)
+def test_request_is_cancelled_at_the_next_step(served: ServedAgent, message: dict[str, Any], stop_at: int) -> None:
+    """A request asks before each step whether it is cancelled, and stops at the first positive answer."""
+    asked = 0
 
-        def is_cancelled(stop_at: int = stop_at) -> bool:
-            nonlocal asked
-            asked += 1
-            return asked == stop_at
+    def is_cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked == stop_at
 
-        client = Client(state, is_cancelled)
-        message = Message({key: value for key, value in fields.items() if key not in ("id", "request")})
-        with pytest.raises(Cancelled):
-            client.requests[request_name](message)
-        assert asked == stop_at
+    client = Client(AppState([served], Limits()), is_cancelled)
+    fields = {key: value for key, value in message.items() if key not in ("id", "request")}
+    with pytest.raises(Cancelled):
+        client.requests[message["request"]](Message(fields))
+    assert asked == stop_at
 
 
 def test_addresses_take_turns(served: ServedAgent) -> None:

@@ -168,7 +168,7 @@ def test_invalid_utf8_closes_the_connection_without_a_traceback(
         logging.getLogger("uvicorn.error").removeHandler(caplog.handler)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007
-    assert not caplog.records
+    assert [record.exc_info for record in caplog.records] == [None]
 
 
 def test_number_of_tcp_connections_is_below_the_number_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:

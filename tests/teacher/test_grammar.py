@@ -3,7 +3,7 @@
 import pytest
 
 from groundling.errors import InputError
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, _expand
 from groundling.teacher.lexicon import DIRECTIONS, GRAMMATICAL, OBJECTS, Lexicon
 from groundling.teacher.types import Meaning
 
@@ -32,6 +32,12 @@ def test_number_of_templates_and_fillings(grammar: Grammar) -> None:
     assert count == TABLE
     assert sum(t * p for name, (t, p) in count.items() if name in COMMANDS) == 567_579
     assert sum(t * p for name, (t, p) in count.items() if name in QUESTIONS) == 1_071_436
+
+
+def test_each_occurrence_of_a_list_of_words_is_expanded_by_itself() -> None:
+    expanded = [*_expand("{verb} the {noun} or {verb} {obj}", {"verb": ["see", "touch"], "noun": ["thing"]})]
+    verbs = [("see", "see"), ("see", "touch"), ("touch", "see"), ("touch", "touch")]
+    assert expanded == [f"{first} the thing or {second} {{obj}}" for first, second in verbs]
 
 
 @pytest.mark.slow

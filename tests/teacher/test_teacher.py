@@ -288,6 +288,15 @@ def test_impossible_episodes_are_rejected(splits: dict[str, Split]) -> None:
         Teacher().begin(0, [-2])
 
 
+def test_types_are_those_that_split_and_maps_allow(splits: dict[str, Split]) -> None:
+    """zs1 holds out pairs of words, so a sentence with one word is no test of it; `between` needs two objects."""
+    assert Teacher().types == TYPES
+    assert "nav_obj" not in Teacher(split=splits["zs1"], phase="test").types
+    assert "nav_bw_obj" in Teacher(split=splits["zs1"], phase="test").types
+    assert "nav_obj" in Teacher(WorldConfig(objects=(1, 1))).types
+    assert not {"nav_bw_obj", "nav_col_obj"} & {*Teacher(WorldConfig(objects=(1, 1))).types}
+
+
 def test_another_question_is_asked_where_the_sampled_type_is_impossible() -> None:
     """Episodes for `rec_col2obj`: while the agent hides the colored object, other questions are asked."""
     teacher = Teacher(sampling=SamplingConfig(type_balanced_fraction=1.0, types=("rec_col2obj",)))

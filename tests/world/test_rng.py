@@ -1,5 +1,8 @@
 """The counter-based random numbers: uniform, independent, and a pure function of key and counter."""
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -63,3 +66,24 @@ def test_mix_is_a_bijection_with_avalanche() -> None:
 def test_draw_is_a_pure_function() -> None:
     assert draws(5, 100, 50).tolist() == draws(5, 100, 50).tolist()
     assert draws(5, 100, 50).tolist() != draws(6, 100, 50).tolist()
+
+
+def split_mix_64(seed: int) -> Iterator[int]:
+    """The published generator, in sequence."""
+    limit = (1 << 64) - 1
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & limit
+        x = ((seed ^ (seed >> 30)) * 0xBF58476D1CE4E5B9) & limit
+        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & limit
+        yield x ^ (x >> 31)
+
+
+def test_numbers_are_those_of_split_mix_64() -> None:
+    """Draw i is made of output i of the generator, and key i of output i of one that the first output seeds."""
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert [*itertools.islice(split_mix_64(1234567), 3)] == published
+    for seed in (0, 1, 1234567, 2**63):
+        key = np.uint64(seed)
+        outputs = [*itertools.islice(split_mix_64(seed), 20)]
+        assert [below(key, i, 1000) for i in range(20)] == [((x >> 32) * 1000) >> 32 for x in outputs]
+        assert [int(derive(key, i)) for i in range(20)] == [*itertools.islice(split_mix_64(outputs[0]), 20)]

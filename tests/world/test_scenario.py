@@ -33,6 +33,20 @@ def test_icon_is_selected_by_color_or_number(catalog: Catalog) -> None:
         icons({"name": "apple", "icon": 2, "color": "red", "at": [0, 0]})
 
 
+def test_icon_of_another_class_is_refused(catalog: Catalog) -> None:
+    """The icons of the next class follow those of an object, and after the last class there are none."""
+
+    def refusal(**entry: Any) -> str:
+        with pytest.raises(InputError) as error:
+            Scenario.of({"objects": [{"at": [0, 0], **entry}], "walls": [], "agent": [6, 6]}, catalog, 7)
+        return str(error.value)
+
+    assert "icon of apple must be an integer from 0 to 2, got 3" in refusal(name="apple", icon=3)
+    assert "icon of zebra must be an integer from 0 to 2, got 3" in refusal(name="zebra", icon=3)
+    colors = "color of apple must be green or red or yellow or null"
+    assert f'{colors}, got "gray"' in refusal(name="apple", color="gray")  # as the armadillo is
+
+
 def test_agent_may_be_on_an_object_but_not_in_a_wall(catalog: Catalog) -> None:
     record: dict[str, Any] = {"objects": [{"name": "cat", "at": [1, 1]}], "walls": [[2, 2]], "agent": [1, 1]}
     assert Scenario.of(record, catalog, 7).agent == 8

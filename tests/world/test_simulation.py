@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
-from groundling.world.shortest_path import best_actions
+from groundling.world.shortest_path import best_actions, distances
 from groundling.world.simulation import ACTIONS, step
 from groundling.world.types import State
 
@@ -90,6 +90,14 @@ def test_truncated_is_not_terminated() -> None:
 )
 def test_shortest_path_length(text: str, length: int) -> None:
     assert best_actions(make_state(text))[1][0] == length
+
+
+def test_distances_do_not_depend_on_what_the_scratch_space_holds() -> None:
+    """Position 2 is behind walls; the scratch space is full of it, as after a search on another map."""
+    state = make_state("@#. .## ..X")
+    distance, queue = np.full(9, 7, np.int16), np.full(9, 2, np.int16)
+    distances(state.grid[0], 3, 0, distance, queue)
+    assert distance.tolist() == [0, -1, -1, 1, -1, -1, 2, 3, 4]
 
 
 def test_view_is_centered_on_the_agent() -> None:

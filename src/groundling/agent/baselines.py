@@ -123,6 +123,7 @@ class WholeImageModel(Model):
         raise NotImplementedError
 
     def perceive(self, view: View) -> Tensor:
+        view.check_positions(self.spec.positions)
         # In chunks, because the first layer's output for a thousand images takes gigabytes.
         return torch.cat([self._encode(images) for images in view.images().split(self.CHUNK)])
 

@@ -81,8 +81,8 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
         spec = from_plain(EnvSpec, record["spec"], "spec")
         with torch.device("meta"):
             shapes = {name: tuple(value.shape) for name, value in build(config, spec).state_dict().items()}
-    except (InputError, RuntimeError, OverflowError) as error:
-        raise InputError(f"checkpoint {path}: no model can be built from its config ({error})") from None
+    except (InputError, RuntimeError, TypeError, OverflowError) as error:  # of PyTorch: sizes beyond 64 bits
+        raise InputError(f"checkpoint {path}: no model can be built from its config ({cut(str(error), 200)})") from None
     _check_tensors(path, tensors, shapes)
     words = record["lexicon"]
     if not isinstance(words, list) or len(words) != spec.words or not all(isinstance(word, str) for word in words):
@@ -108,17 +108,18 @@ def read_record(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise InputError(f"checkpoint {path}: a safetensors file, but not one of Groundling's")
     if form == legacy.FORMAT:
         try:
-            return legacy.upgrade_record(record), legacy.upgrade_tensors(tensors)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"checkpoint {path}: its record is damaged ({error!r})") from None
-    if form != FORMAT:
+            record, tensors = legacy.upgrade_record(record), legacy.upgrade_tensors(tensors)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"checkpoint {path}: its record is damaged ({cut(repr(error))})") from None
+    elif form != FORMAT:
         raise InputError(f"checkpoint {path}: format must be {FORMAT!r} or {legacy.FORMAT!r}, got {quote(form)}")
-    missing = {"config", "spec", "lexicon", "icons", "split", "provenance", "sha256"} - record.keys()
+    needed = {"config", "spec", "lexicon", "icons", "split", "provenance"} | ({"sha256"} if form == FORMAT else set())
+    missing = needed - record.keys()
     if missing:
         raise InputError(f"checkpoint {path}: its record lacks {', '.join(sorted(missing))}")
     if not isinstance(record["provenance"], dict):
         raise InputError(f"checkpoint {path}: its provenance must be an object, got {quote(record['provenance'])}")
-    if record["sha256"] != checksum(tensors):
+    if form == FORMAT and record["sha256"] != checksum(tensors):
         raise InputError(f"checkpoint {path}: its weights do not match its checksum; the file is damaged")
     return record, tensors
 
@@ -143,5 +144,5 @@ def _check_tensors(path: Path, tensors: dict[str, Tensor], shapes: dict[str, tup
         if found != shapes.get(name):
             raise InputError(f"checkpoint {path}: tensor {quote(name)} must have shape {shapes.get(name)}, got {found}")
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or not bool(torch.isfinite(tensor).all()):
+        if not tensor.is_floating_point() or not bool(torch.isfinite(tensor.float()).all()):
             raise InputError(f"checkpoint {path}: tensor {name!r} must hold finite floating-point numbers")

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from groundling.agent.config import AgentConfig
 from groundling.agent.types import EnvSpec
 from groundling.agent.view import View
-from groundling.errors import InputError
 
 
 class Cube(NamedTuple):
@@ -91,11 +90,7 @@ class Perception(nn.Module):
         self.positions = nn.Parameter(torch.zeros(spec.positions, c))
 
     def forward(self, view: View) -> Cube:
-        if view.cells.shape[1] != len(self.positions):
-            raise InputError(
-                f"images must have the {len(self.positions)} cells that this model was built for, got "
-                f"{view.cells.shape[1]}"
-            )
+        view.check_positions(len(self.positions))
         pictures = scale_pixels(self.config, view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
         features = torch.relu(self.features(self.cnn(pictures)))
         return Cube(features.flatten(1), self.positions, view.cells)

@@ -56,6 +56,13 @@ class View(NamedTuple):
         cut = self.pictures[self.cells].reshape(batch, rows, rows, side, side, 3)
         return cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side)
 
+    def check_positions(self, count: int) -> None:
+        """Raise unless the images have `count` cells."""
+        if self.cells.shape[1] != count:
+            raise InputError(
+                f"images must have the {count} cells that this model was built for, got {self.cells.shape[1]}"
+            )
+
     def select(self, rows: Tensor) -> "View":
         """Some images of the batch."""
         return View(self.pictures, self.cells[rows])

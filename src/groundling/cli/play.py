@@ -1,11 +1,9 @@
 """`groundling play`"""
 
-import contextlib
 import os
 import secrets
 import signal
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -30,22 +28,18 @@ def play(
     no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
 ) -> None:
     """Serve a web page to run, inspect and teach an agent in an editable world."""
-    with _ctrl_c_exits_at_once():
-        _play(checkpoint, compare, host, port, threads, no_browser)
-
-
-@contextlib.contextmanager
-def _ctrl_c_exits_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process without a traceback, since it is the normal way to stop the server.
-
-    Nothing is left to be done while it loads, and after the server was stopped. An error restores the earlier handler.
-    """
-    earlier = signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+    earlier = signal.signal(signal.SIGINT, _exit)  # of the running server, see UvicornServer
     try:
-        yield
+        _play(checkpoint, compare, host, port, threads, no_browser)
     except BaseException:
         signal.signal(signal.SIGINT, earlier)
         raise
+    _exit()
+
+
+def _exit(*_: object) -> None:
+    """End at once, without a traceback. Ctrl-C is the normal way to stop the server, and Python would take 1 to 2 s."""
+    os._exit(0)
 
 
 def _play(checkpoint: str, compare: str | None, host: str, port: int, threads: int, no_browser: bool) -> None:

@@ -23,9 +23,10 @@ from torch import Tensor
 from groundling.agent import Model, View
 from groundling.agent.checkpoint import Checkpoint, load, save
 from groundling.agent.model import InterpreterModel
-from groundling.errors import InputError, nearest
+from groundling.errors import InputError, cut, nearest, quote
 from groundling.learn.config import TrainConfig
 from groundling.learn.few_shot import Example, learn_word, with_more_words
+from groundling.read_json import reason
 from groundling.rollout import sample_actions
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.splits import JOINT, Split
@@ -253,26 +254,37 @@ class TrainedAgent:
 
 def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedAgent:
     """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
-    path = Path(name)
-    if path.is_dir():
-        files = [path / f"{kind}.safetensors" for kind in ("best", "last")]
-        path = next((file for file in files if file.is_file()), files[0])
-    elif not path.suffix and not path.exists():
-        pretrained = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
-        if str(name) not in pretrained:
-            raise InputError(
-                f"checkpoint must be a file, a run folder or one of {', '.join(pretrained)}, got "
-                f"{str(name)!r}{nearest(str(name), pretrained)}"
-            )
-        path = pretrained[str(name)]
+    path = _checkpoint_path(name)
     checkpoint = load(path, device)
     try:
         config = TrainConfig.of(checkpoint.provenance.get("config"))
         agent = TrainedAgent(checkpoint, config)
         if agent.lexicon.words != checkpoint.words or not isinstance(agent.split, Split):
             raise InputError("its lexicon is not that of the teacher")
+        if checkpoint.model.spec.view != (view := 2 * config.world.size - 1):
+            raise InputError(f"its view must be that of its world, {view} cells, got {checkpoint.model.spec.view}")
     except InputError as error:
         raise InputError(f"checkpoint {path}: {error}") from None
     if config.catalog().hash != checkpoint.icons:
         raise InputError(f"checkpoint {path}: it was trained on other icons than those of this version")
     return agent
+
+
+def _checkpoint_path(name: str | Path) -> Path:
+    """The file of a checkpoint, given the file itself, the folder of a run, or the name of pretrained weights."""
+    path = Path(name)
+    try:
+        if path.is_dir():
+            files = [path / f"{kind}.safetensors" for kind in ("best", "last")]
+            return next((file for file in files if file.is_file()), files[0])
+        if path.suffix or path.exists():
+            return path
+    except OSError as error:  # a name that is too long, or a folder that may not be read
+        raise InputError(f"checkpoint {quote(str(name))}: cannot be read ({reason(error)})") from None
+    pretrained = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
+    if str(name) not in pretrained:
+        raise InputError(
+            f"checkpoint must be a file, a run folder or one of {', '.join(pretrained)}, got "
+            f"{cut(repr(str(name)))}{nearest(str(name)[:40], pretrained)}"
+        )
+    return pretrained[str(name)]

@@ -1,6 +1,5 @@
-"""Rate limits: of messages, frames, wrong tokens and repeated lines of the log."""
+"""Rate limits: of messages, websocket frames, wrong tokens and repeated lines of the log."""
 
-import logging
 import time
 from collections.abc import Callable, Hashable
 
@@ -42,15 +41,3 @@ class RateLimits:
                 self._limits.clear()
             self._limits[key] = RateLimit(self.per_second, self.burst, self.clock)
         return self._limits[key].allow()
-
-
-class RepeatedMessages(logging.Filter):
-    """Passes messages of the log that have the same first line and the same type of exception once per minute."""
-
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        super().__init__()
-        self._limits = RateLimits(1 / 60, 1, clock)
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        exception = record.exc_info[0] if record.exc_info else None
-        return self._limits.allow((record.msg.partition("\n")[0] if isinstance(record.msg, str) else "", exception))

@@ -25,8 +25,8 @@ from groundling.page.access_control import AccessControl
 from groundling.page.app_state import AppState
 from groundling.page.client import Client
 from groundling.page.connections import Connection, Connections
+from groundling.page.log_filter import LogFilter
 from groundling.page.message import Message, to_json
-from groundling.page.rate_limit import RepeatedMessages
 from groundling.page.static_files import STATIC
 from groundling.page.tcp_connections import ACCEPTED_AT_ONCE, WAITING_CONNECTIONS, limited_protocols
 
@@ -204,5 +204,5 @@ def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Serv
         proxy_headers=False,
     )
     for name in ("asyncio", "uvicorn.error", LOG.name):
-        logging.getLogger(name).addFilter(RepeatedMessages())
+        logging.getLogger(name).addFilter(LogFilter())
     return UvicornServer(config)

@@ -118,18 +118,6 @@ def limited_protocols(limits: Limits) -> tuple[type[H11Protocol], type[WebSocket
             else:
                 self.transport.abort()
 
-        def send_receive_event_to_app(self) -> None:
-            """Pass a message on. uvicorn would log a traceback for invalid UTF-8."""
-            try:
-                if self.curr_msg_data_type == "text":
-                    b"".join(self.frames).decode()
-            except UnicodeDecodeError:
-                self.frames = []
-                self.conn.send_close(1007)
-                self.handle_parser_exception()
-            else:
-                super().send_receive_event_to_app()
-
         def pause_writing(self) -> None:
             deadlines.set(self.transport, limits.write_seconds)
             super().pause_writing()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.jit import kernel
+from groundling.jit import constant, kernel
 from groundling.teacher.curriculum import Difficulty, difficulty
 from groundling.teacher.lexicon import PREPOSITIONS
 from groundling.teacher.sentence_types import (
@@ -13,6 +13,7 @@ from groundling.teacher.sentence_types import (
     COMMAND_COUNT,
     DIRECTION,
     EMPTY,
+    NAV_OBJ,
     OBJECT,
     PREPOSITION,
     Scratch,
@@ -28,11 +29,11 @@ from groundling.world.rng import below, derive
 from groundling.world.shortest_path import distances
 from groundling.world.types import Bools, Int16s, State
 
-PREPOSITION_COUNT = len(PREPOSITIONS)
+PREPOSITION_COUNT = constant(len(PREPOSITIONS))
 SLOT_VOCABULARY = np.array([OBJECT, OBJECT, COLOR, DIRECTION, PREPOSITION], np.int64)
 """[slot]: the row of `WordTables.token` that its words come from"""
 PREPOSITION_SLOT = SLOTS.index("prep")
-EMPTY_CELL_ODDS = 10
+EMPTY_CELL_ODDS = constant(10)
 """One object question in ten is about an empty cell."""
 MAX_ATTEMPTS = 1 << 20
 """Maps sampled for one episode before it is declared impossible."""
@@ -40,10 +41,14 @@ TYPED_ATTEMPTS = 1 << 17
 """Maps sampled for the type that an episode was to have, before it becomes one of the natural distribution."""
 NEEDED_OBJECTS, NEEDED_CLASSES, IN_LINE = range(3)
 """Columns of `Rules.needs`."""
-PROBABILITY_UNIT = 1 << 30
+PROBABILITY_UNIT = constant(1 << 30)
 """Probabilities are integers out of this number, so that sampling is exact."""
-_MAP, _COMMAND, _QUESTION = range(3)
+_MAP, _COMMAND, _QUESTION = map(constant, range(3))
 """The parts of an episode that have random numbers of their own."""
+_IS_BALANCED, _FIRST_TYPE = map(constant, range(2))
+"""The draws under an episode's key."""
+_TYPE, _FILLING, _TEMPLATE, _PREPOSITION, _IS_EMPTY = map(constant, range(5))
+"""The draws under the key of a sentence."""
 
 
 class Rules(NamedTuple):
@@ -134,7 +139,7 @@ def begin_episodes(
             distances(grid, rules.size, agent, distance, queue)
             find_commands(grid, rules.size, distance, count, scratch, rules.words)
             command_key = derive(key, _COMMAND)
-            type_ = draw_type(command_key, level.words, 0, COMMAND_COUNT, first, scratch, rules)
+            type_ = draw_type(command_key, level.words, NAV_OBJ, COMMAND_COUNT, first, scratch, rules)
             if type_ >= 0:
                 state.agent[b], state.step[b] = agent, 0
                 state.target[b] = write_sentence(command_key, level.words, type_, type_, command, b, scratch, rules)
@@ -171,12 +176,12 @@ def possible_at(level: Difficulty, t: int, rules: Rules) -> bool:
 @kernel
 def draw_type_first(key: np.uint64, level: Difficulty, rules: Rules) -> int:
     """The type that this episode's map must trigger, or -1 for any."""
-    if below(key, 0, PROBABILITY_UNIT) >= rules.type_balanced:
+    if below(key, _IS_BALANCED, PROBABILITY_UNIT) >= rules.type_balanced:
         return -1
     possible = 0
     for t in rules.types:
         possible += possible_at(level, t, rules)
-    k = below(key, 1, possible)
+    k = below(key, _FIRST_TYPE, possible)
     for t in rules.types:
         if possible_at(level, t, rules):
             if k == 0:
@@ -193,7 +198,7 @@ def draw_type(key: np.uint64, max_words: int, low: int, high: int, first: int, s
     possible = 0
     for t in range(low, high):
         possible += scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0
-    k = below(key, 0, possible)
+    k = below(key, _TYPE, possible)
     for t in range(low, high):
         if scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0:
             if k == 0:
@@ -214,12 +219,13 @@ def write_sentence(
     rules: Rules,
 ) -> int:
     """Put a random filling of `kind` into a random template of at most `max_words` words; return its outcome."""
-    filling = scratch.fillings[kind, below(key, 1, scratch.found[kind])]
-    template = below(key, 2, rules.templates_up_to[type_, max_words])
-    preposition = below(key, 3, PREPOSITION_COUNT)
+    filling = scratch.fillings[kind, below(key, _FILLING, scratch.found[kind])]
+    template = below(key, _TEMPLATE, int(rules.templates_up_to[type_, max_words]))
+    preposition = below(key, _PREPOSITION, PREPOSITION_COUNT)
     sentences.type[b], sentences.template[b] = type_, template
     slots, tokens = sentences.slots[b], sentences.tokens[b]
-    slots[:PREPOSITION_SLOT] = filling[:PREPOSITION_SLOT]
+    for slot in range(PREPOSITION_SLOT):  # a loop compiles faster than slices do
+        slots[slot] = filling[slot]
     slots[PREPOSITION_SLOT] = -1
     for i, token in enumerate(rules.templates[rules.first_template[type_] + template]):
         if token >= 0:
@@ -245,10 +251,10 @@ def ask(
     rules: Rules,
 ) -> None:
     """Ask a question about map b, whose `count` objects are in `scratch`; of type `first` where that is possible."""
-    find_questions(state.agent[b], count, scratch, rules.words)
+    find_questions(int(state.agent[b]), count, scratch, rules.words)
     if first >= COMMAND_COUNT and scratch.found[first] == 0:
         first = -1
-    question_key = derive(derive(key, _QUESTION), state.step[b])
+    question_key = derive(derive(key, _QUESTION), int(state.step[b]))
     type_ = draw_type(question_key, max_words, COMMAND_COUNT, EMPTY, first, scratch, rules)
     if type_ < 0:
         question.type[b] = question.template[b] = question.answer[b] = -1
@@ -256,8 +262,8 @@ def ask(
         question.tokens[b] = rules.pad
         return
     kind = type_
-    if below(question_key, 4, EMPTY_CELL_ODDS) == 0:
-        find_empty(state.grid[b], rules.size, state.agent[b], count, type_, scratch, rules.words)
+    if below(question_key, _IS_EMPTY, EMPTY_CELL_ODDS) == 0:
+        find_empty(state.grid[b], rules.size, int(state.agent[b]), count, type_, scratch, rules.words)
         kind = EMPTY if scratch.found[EMPTY] > 0 else type_
     question.answer[b] = write_sentence(question_key, max_words, type_, kind, question, b, scratch, rules)
 
@@ -280,7 +286,7 @@ def ask_questions(
                 state.grid[b],
                 rules.size,
                 state.objects[b],
-                state.agent[b],
+                int(state.agent[b]),
                 rules.icon_class,
                 rules.icon_color,
                 scratch,

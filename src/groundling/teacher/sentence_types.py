@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.jit import kernel
+from groundling.jit import constant, kernel
 from groundling.teacher.grammar import TYPES
 from groundling.world.catalog import FIRST_ICON, FLOOR, NO_COLOR
 from groundling.world.types import Bools, Int16s
@@ -23,11 +23,13 @@ _DIRECTION_AT[OFFSETS[:, 0] + 1, OFFSETS[:, 1] + 1] = np.arange(len(OFFSETS))
     NAV_OBJ, NAV_COL_OBJ, NAV_NR_OBJ, NAV_BW_OBJ,
     REC_COL2OBJ, REC_OBJ2COL, REC_LOC2OBJ, REC_OBJ2LOC, REC_LOC2COL, REC_COL2LOC,
     REC_LOC_OBJ2OBJ, REC_LOC_OBJ2COL, REC_COL_OBJ2LOC, REC_BW_OBJ2OBJ, REC_BW_OBJ2LOC, REC_BW_OBJ2COL,
-) = range(len(TYPES))  # fmt: skip
+) = map(constant, range(len(TYPES)))  # fmt: skip
 COMMAND_COUNT = REC_COL2OBJ
-EMPTY = len(TYPES)
+EMPTY = constant(len(TYPES))
 """Questions about an empty cell, with the answer `nothing`, are listed after the types."""
 
+NONE = constant(-1)
+"""An unused slot."""
 Ints = NDArray[np.int64]
 
 OBJECT, COLOR, DIRECTION, PREPOSITION, ANSWER_COLUMN = range(5)
@@ -197,20 +199,20 @@ def find_commands(grid: Int16s, size: int, distance: Int16s, count: int, scratch
         item = scratch.objects[i]
         if distance[item.position] > 0:
             if item.named:
-                add(scratch, words, NAV_OBJ, item.cls, -1, -1, -1, item.position)
+                add(scratch, words, NAV_OBJ, item.cls, NONE, NONE, NONE, item.position)
             if item.contrasted:
-                add(scratch, words, NAV_COL_OBJ, item.cls, -1, item.color, -1, item.position)
+                add(scratch, words, NAV_COL_OBJ, item.cls, NONE, item.color, NONE, item.position)
         if not item.named:
             continue
         for loc in range(len(OFFSETS)):
             position = neighbor(size, item.row, item.column, loc)
             if position >= 0 and grid[position] == FLOOR and distance[position] > 0:
-                add(scratch, words, NAV_NR_OBJ, item.cls, -1, -1, loc, position)
+                add(scratch, words, NAV_NR_OBJ, item.cls, NONE, NONE, loc, position)
         for j in range(count):  # C3: both are unique in their class, and two cells apart
             other = scratch.objects[j]
             position = middle(item, other)
             if position >= 0 and other.named and grid[position] == FLOOR and distance[position] > 0:
-                add(scratch, words, NAV_BW_OBJ, item.cls, other.cls, -1, -1, position)
+                add(scratch, words, NAV_BW_OBJ, item.cls, other.cls, NONE, NONE, position)
 
 
 @kernel
@@ -222,20 +224,20 @@ def find_questions(agent: int, count: int, scratch: Scratch, words: WordTables) 
         if not item.visible:
             continue
         if item.only_color:
-            add(scratch, words, REC_COL2OBJ, -1, -1, item.color, -1, item.name)
+            add(scratch, words, REC_COL2OBJ, NONE, NONE, item.color, NONE, item.name)
         if item.named and item.color_name >= 0:
-            add(scratch, words, REC_OBJ2COL, item.cls, -1, -1, -1, item.color_name)
+            add(scratch, words, REC_OBJ2COL, item.cls, NONE, NONE, NONE, item.color_name)
         if item.near >= 0:  # C5
-            where = words.token[DIRECTION, item.near]
-            add(scratch, words, REC_LOC2OBJ, -1, -1, -1, item.near, item.name)
+            where = int(words.token[DIRECTION, item.near])
+            add(scratch, words, REC_LOC2OBJ, NONE, NONE, NONE, item.near, item.name)
             if item.color_name >= 0:
-                add(scratch, words, REC_LOC2COL, -1, -1, -1, item.near, item.color_name)
+                add(scratch, words, REC_LOC2COL, NONE, NONE, NONE, item.near, item.color_name)
             if item.named:
-                add(scratch, words, REC_OBJ2LOC, item.cls, -1, -1, -1, where)
+                add(scratch, words, REC_OBJ2LOC, item.cls, NONE, NONE, NONE, where)
             if item.only_color:
-                add(scratch, words, REC_COL2LOC, -1, -1, item.color, -1, where)
+                add(scratch, words, REC_COL2LOC, NONE, NONE, item.color, NONE, where)
             if item.contrasted:
-                add(scratch, words, REC_COL_OBJ2LOC, item.cls, -1, item.color, -1, where)
+                add(scratch, words, REC_COL_OBJ2LOC, item.cls, NONE, item.color, NONE, where)
         if item.named:
             find_relative_questions(agent, count, i, scratch, words)
 
@@ -250,21 +252,21 @@ def find_relative_questions(agent: int, count: int, i: int, scratch: Scratch, wo
             continue
         loc = direction(other.row - item.row, other.column - item.column)
         if loc >= 0:  # C6
-            add(scratch, words, REC_LOC_OBJ2OBJ, item.cls, -1, -1, loc, other.name)
+            add(scratch, words, REC_LOC_OBJ2OBJ, item.cls, NONE, NONE, loc, other.name)
             if other.color_name >= 0:
-                add(scratch, words, REC_LOC_OBJ2COL, item.cls, -1, -1, loc, other.color_name)
+                add(scratch, words, REC_LOC_OBJ2COL, item.cls, NONE, NONE, loc, other.color_name)
         position = middle(item, other)
         if position < 0 or not other.named or position == agent:
             continue
         for k in range(count):  # C7
             between = scratch.objects[k]
             if between.position == position:
-                add(scratch, words, REC_BW_OBJ2OBJ, item.cls, other.cls, -1, -1, between.name)
+                add(scratch, words, REC_BW_OBJ2OBJ, item.cls, other.cls, NONE, NONE, between.name)
                 if between.color_name >= 0:
-                    add(scratch, words, REC_BW_OBJ2COL, item.cls, other.cls, -1, -1, between.color_name)
+                    add(scratch, words, REC_BW_OBJ2COL, item.cls, other.cls, NONE, NONE, between.color_name)
                 if between.near >= 0:  # C8
-                    where = words.token[DIRECTION, between.near]
-                    add(scratch, words, REC_BW_OBJ2LOC, item.cls, other.cls, -1, -1, where)
+                    where = int(words.token[DIRECTION, between.near])
+                    add(scratch, words, REC_BW_OBJ2LOC, item.cls, other.cls, NONE, NONE, where)
 
 
 @kernel
@@ -277,7 +279,7 @@ def find_empty(
         for loc in range(len(OFFSETS)):
             position = neighbor(size, agent // size, agent % size, loc)
             if position >= 0 and grid[position] == FLOOR:
-                add_filling(scratch, words, EMPTY, type_, -1, -1, -1, loc, words.nothing)
+                add_filling(scratch, words, EMPTY, type_, NONE, NONE, NONE, loc, words.nothing)
         return
     for i in range(count):
         item = scratch.objects[i]
@@ -287,10 +289,10 @@ def find_empty(
             for loc in range(len(OFFSETS)):
                 position = neighbor(size, item.row, item.column, loc)
                 if position >= 0 and position != agent and grid[position] == FLOOR:
-                    add_filling(scratch, words, EMPTY, type_, item.cls, -1, -1, loc, words.nothing)
+                    add_filling(scratch, words, EMPTY, type_, item.cls, NONE, NONE, loc, words.nothing)
         elif type_ == REC_BW_OBJ2OBJ:
             for j in range(count):
                 other = scratch.objects[j]
                 position = middle(item, other)
                 if other.visible and other.named and position >= 0 and position != agent and grid[position] == FLOOR:
-                    add_filling(scratch, words, EMPTY, type_, item.cls, other.cls, -1, -1, words.nothing)
+                    add_filling(scratch, words, EMPTY, type_, item.cls, other.cls, NONE, NONE, words.nothing)

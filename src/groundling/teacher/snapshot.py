@@ -6,14 +6,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.errors import InputError
+from groundling.errors import InputError, cut, show
 from groundling.teacher.grammar import TYPES
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, PREPOSITIONS
 from groundling.teacher.teacher import Teacher
-from groundling.teacher.types import EpisodeBatch, SentenceBatch
+from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SentenceBatch
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
 
 Arrays = Mapping[str, NDArray[Any]]
+
+
+def own_arrays(arrays: Any) -> dict[str, NDArray[Any]]:
+    """The arrays of a snapshot as plain arrays, without masks; whatever else it holds is left out."""
+    if not isinstance(arrays, Mapping):
+        raise InputError(f"snapshot must be named arrays as save_state() returns them, got {show(arrays)}")
+    try:
+        return {name: np.asarray(array) for name, array in arrays.items() if isinstance(array, np.ndarray)}
+    except Exception as error:  # a damaged file of `numpy.savez`, whose arrays are only read here
+        raise InputError(f"snapshot: its arrays cannot be read ({cut(str(error))})") from None
 
 
 def check_array(arrays: Arrays, name: str, like: NDArray[Any], low: int | None = None, high: int | None = None) -> None:
@@ -36,7 +46,7 @@ def restore_episodes(teacher: Teacher, arrays: Arrays, count: int) -> EpisodeBat
     cells, steps, words = teacher.world.size**2, teacher.world.step_limit, len(teacher.lexicon)
     bounds: dict[str, tuple[int, int | None]] = {
         "seed": (0, None),
-        "index": (0, None),
+        "index": (0, MAX_INDEX),
         "state.grid": (FLOOR, teacher.catalog.cells - 1),
         "state.objects": (-1, cells - 1),
         "state.agent": (0, cells - 1),

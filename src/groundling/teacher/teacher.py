@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from groundling.errors import InputError, check_choice, nearest
+from groundling.errors import InputError, check_choice, nearest, show
 from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
 from groundling.teacher.episode_sampling import PROBABILITY_UNIT, Rules, ask_questions, begin_episodes
 from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, min_objects, objects_in_line, type_index
@@ -20,6 +20,7 @@ from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PRE
 from groundling.teacher.sentence_types import COMMAND_COUNT, Scratch, WordTables, make_scratch
 from groundling.teacher.splits import JOINT, KINDS, PHASES, AllowedTable, Split, allowed_table
 from groundling.teacher.types import (
+    MAX_INDEX,
     MAX_WORDS,
     SLOTS,
     EpisodeBatch,
@@ -53,9 +54,8 @@ class Teacher:
         self.phase = check_choice("phase", phase, PHASES)
         for word in {word for group in self.split.held_out for word in group}:
             if word not in self.lexicon.token:
-                raise InputError(
-                    f"split must hold out words of the lexicon, got {word!r}{nearest(word, self.lexicon.words)}"
-                )
+                hint = nearest(word[:40], self.lexicon.words)
+                raise InputError(f"split must hold out words of the lexicon, got {show(word)}{hint}")
         for name in self.sampling.types or ():
             type_index(name)
         _ = self.rules  # what cannot be sampled is refused here, not in the middle of an episode
@@ -169,8 +169,8 @@ class Teacher:
 
     def begin(self, seed: ArrayLike, index: ArrayLike, ask: bool = True) -> EpisodeBatch:
         """Begin the episodes `index` [B] of one seed, or of one seed each; with `ask=False`, without questions."""
-        indices = _check_indices("episode index", index)
-        seeds = np.broadcast_to(_check_indices("seed", seed), indices.shape).copy()
+        indices = _check_indices("episode index", index, MAX_INDEX)
+        seeds = np.broadcast_to(_check_indices("seed", seed, np.iinfo(np.int64).max), indices.shape).copy()
         episode = replace(self.empty(len(indices)), seed=seeds, index=indices)
         self._begin(episode, np.arange(len(indices)), ask)
         return episode
@@ -277,8 +277,8 @@ def make_teacher(
     return Teacher(world, make_split(split, holdout, split_seed, catalog, tested), phase, catalog, sampling)
 
 
-def _check_indices(name: str, numbers: ArrayLike) -> NDArray[np.int64]:
+def _check_indices(name: str, numbers: ArrayLike, high: int) -> NDArray[np.int64]:
     array = np.asarray(numbers)
-    if array.dtype.kind not in "iu" or (array < 0).any() or (array > np.iinfo(np.int64).max).any():
-        raise InputError(f"{name} must be integers from 0 to 2**63 - 1, got {numbers!r}")
+    if array.dtype.kind not in "iu" or (array < 0).any() or (array > high).any():
+        raise InputError(f"{name} must be integers from 0 to {high}, got {show(numbers)}")
     return array.astype(np.int64)

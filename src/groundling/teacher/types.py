@@ -12,6 +12,9 @@ from groundling.world.types import Int16s, State
 
 MAX_WORDS = 13
 """Length of the longest sentence; the final `.` or `?` counts as a word."""
+MAX_CURRICULUM = 10**12
+MAX_INDEX = 1 << 62
+"""Of an episode. Both leave room for the kernels' 64-bit arithmetic: an overflow would be an index out of bounds."""
 SLOTS = ("obj", "obj2", "col", "loc", "prep")
 """The content slots of sentences, in the order of `SentenceBatch.slots`."""
 
@@ -29,7 +32,7 @@ class SamplingConfig:
     """Sentence types sampled first for that fraction; None: all that the split allows."""
 
     def __post_init__(self) -> None:
-        check_int("curriculum_episodes", self.curriculum_episodes, 0)
+        check_int("curriculum_episodes", self.curriculum_episodes, 0, MAX_CURRICULUM)
         check_float("type_balanced_fraction", self.type_balanced_fraction, 0, 1)
         if self.types is None:
             return

@@ -3,10 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.jit import kernel
+from groundling.jit import constant, kernel
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
 from groundling.world.rng import below
 from groundling.world.types import Int16s
+
+TOP, LEFT, OBJECT_COUNT, WALL_COUNT, ALONG, ACROSS, VERTICAL, FIRST_FREE = map(constant, range(8))
+"""The numbers of the draws under a map's key."""
+TWO = constant(2)
 
 
 @kernel
@@ -32,9 +36,9 @@ def draw_map(
     `positions` is scratch space.
     """
     margin = size - open_size + 1
-    top, left = below(key, 0, margin), below(key, 1, margin)
-    objects_count = objects_range[0] + below(key, 2, objects_range[1] - objects_range[0] + 1)
-    walls_count = walls_range[0] + below(key, 3, walls_range[1] - walls_range[0] + 1)
+    top, left = below(key, TOP, margin), below(key, LEFT, margin)
+    objects_count = objects_range[0] + below(key, OBJECT_COUNT, objects_range[1] - objects_range[0] + 1)
+    walls_count = walls_range[0] + below(key, WALL_COUNT, walls_range[1] - walls_range[0] + 1)
 
     grid[:] = FLOOR if open_size == size else WALL
     cell_count = open_size * open_size
@@ -42,8 +46,8 @@ def draw_map(
         positions[i] = (top + i // open_size) * size + left + i % open_size
         grid[positions[i]] = FLOOR
     if in_line > 0:
-        along, across = below(key, 4, open_size - 2), below(key, 5, open_size)
-        vertical = below(key, 6, 2) == 0
+        along, across = below(key, ALONG, open_size - 2), below(key, ACROSS, open_size)
+        vertical = below(key, VERTICAL, TWO) == 0
         first = along * open_size + across if vertical else across * open_size + along
         stride = open_size if vertical else 1
         for i, k in enumerate((first, first + 2 * stride)):
@@ -56,7 +60,7 @@ def draw_map(
                 break
         cell_count -= in_line == 2  # nothing may be placed on the empty cell
     # Partial Fisher-Yates shuffle: the first positions go to the objects, the next to the agent, the rest to walls.
-    counter = 7
+    counter = FIRST_FREE
     for i in range(in_line, min(objects_count + 1 + walls_count, cell_count)):
         j = i + below(key, counter, cell_count - i)
         counter += 1
