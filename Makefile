@@ -28,12 +28,12 @@ icons: .venv/dev
 screenshots: .venv/dev chromium
 	$(BIN)/python -m tests.page.screenshots docs
 
-# A browser for the tests of the page: installed where that can be done, else said to be missing.
+# A browser for the tests of the page, installed where that is possible.
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	{ [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ] && apt-get update -qq && \
 		apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
-	echo "No chromium here, and it could not be installed (on Debian, as root): the browser tests are left out."
+	echo "chromium is missing and can be installed only on Debian as root; the browser tests are left out."
 
 clean:
 	rm -rf .venv out

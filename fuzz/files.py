@@ -26,13 +26,13 @@ from safetensors.torch import save as to_bytes
 from groundling.agent import AgentConfig
 from groundling.agent.checkpoint import read_tensors
 from groundling.learn.config import ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
-from groundling.learn.trainer import Trainer, check_run
+from groundling.learn.trainer import Trainer, check_run, state_checksum
 from groundling.page.limits import Limits
 from groundling.page.message import Message, to_json
 from groundling.page.scene import SceneReader
 from groundling.page.uploads import png_base64
 from groundling.read_json import read_json
-from groundling.teacher.splits import KINDS, Split
+from groundling.teacher.splits import KINDS, PHASES, Split
 from groundling.teacher.teacher import Teacher, make_split, make_teacher
 from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.catalog import Catalog
@@ -80,13 +80,14 @@ def use_replay(path: Path) -> None:
 # Split files
 
 
-def make_splits(rng: Rng, folder: Path) -> tuple[str, Path]:
+def make_splits(rng: Rng, folder: Path) -> tuple[str, tuple[Path, str]]:
     """A split file with a change, or with other words and the right hash."""
     kind, catalog = str(rng.choice([*KINDS, "zs1+zs2"])), Catalog.default()
     split = make_split(kind, float(rng.choice([1, 10, 50, 99, 99.9])), int(rng.integers(100)), catalog)
+    phase = str(rng.choice(PHASES))
     if rng.integers(2):
         what, path = damaged_file(rng, folder, "split.json", split.to_dict())
-        return f"{kind}: {what}", path
+        return f"{kind}: {what}", (path, phase)
     groups: list[tuple[str, ...]] = [(word,) for word in catalog.classes] + list(split.held_out)
     chosen = [groups[k] for k in rng.permutation(len(groups))[: rng.integers(1 + len(groups))]]
     odd = [("go",), ("north", "apple"), ("", ""), ("y" * 100_000,), ("\ud800",), ("apple", "apple"), ("nothing",)]
@@ -94,17 +95,16 @@ def make_splits(rng: Rng, folder: Path) -> tuple[str, Path]:
         chosen.insert(0, odd[rng.integers(len(odd))])
     edited = Split(str(rng.choice(KINDS)), split.holdout, split.seed, tuple(chosen))
     edited.save(path := folder / "split.json")
-    return f"{kind} as {edited.kind}: {len(chosen)} groups", path
+    return f"{kind} as {edited.kind}: {len(chosen)} groups", (path, phase)
 
 
-def use_split(path: Path) -> None:
-    """Read a split file directly and as an option, and begin episodes of both phases."""
+def use_split(made: tuple[Path, str]) -> None:
+    """Read a split file directly and as an option, and begin episodes of a phase."""
+    path, phase = made
     with without_root():
         Split.load(path)
         split = make_split(str(path), 50, 0, Catalog.default())
-    for phase in ("train", "test") if split.kind != "normal" else ("train",):
-        teacher = make_teacher(WorldConfig(), split, phase=phase)
-        teacher.begin(0, np.arange(4))
+    make_teacher(WorldConfig(), split, phase=phase).begin(0, np.arange(4))
 
 
 # Scenarios of the page
@@ -180,7 +180,7 @@ class RunMaker:
         for path in [out, *out.rglob("*")]:
             path.chmod(0o777)
         kinds: list[Callable[[Rng, Path], str]] = [change_bytes, change_json, change_progress, change_state, change_file]
-        what = kinds[rng.choice(5, p=[0.2, 0.1, 0.2, 0.4, 0.1])](rng, out)
+        what = kinds[rng.choice(5, p=[0.2, 0.15, 0.25, 0.15, 0.25])](rng, out)
         return f"{name}: {what}", (RUNS[name], out)
 
 
@@ -211,7 +211,7 @@ def change_progress(rng: Rng, out: Path) -> str:
         what, text = f"stage {progress['stage']}", json.dumps(progress)
     else:
         what, text = mutate_json(rng, progress)
-    path.write_bytes(to_bytes(tensors, {"progress": text}))
+    path.write_bytes(to_bytes(tensors, {"progress": text, "sha256": state_checksum(text, tensors)}))
     return f"progress: {what}"
 
 
@@ -269,9 +269,9 @@ def use_run(made: tuple[TrainConfig, Path]) -> None:
     config, folder = made
     with without_root():
         trainer = Trainer(config, folder, resume=True, device="cpu")
-        trainer.stage.update()
-        trainer.train(minutes=1e-9)
-        check_run(folder, TrainConfig.of(read_json(folder / "config.json", "config of the run")))
+    trainer.stage.update()
+    trainer.train(minutes=1e-9)
+    check_run(folder, TrainConfig.of(read_json(folder / "config.json", "config of the run")))
 
 
 def load_kernels(folder: Path) -> None:
@@ -279,6 +279,9 @@ def load_kernels(folder: Path) -> None:
     make_teacher(WorldConfig(), "normal").begin(0, np.arange(4))
     (path := folder / "episodes.jsonl").write_text(json.dumps(SCRIPTED))
     list(replay_file(path, Catalog.default().classes))
+    for config in RUNS.values():  # imports PyTorch's optimizers
+        Trainer(config, folder / "run").lock.release()
+        shutil.rmtree(folder / "run")
 
 
 def main() -> int:

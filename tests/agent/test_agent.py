@@ -377,6 +377,17 @@ def test_distinct_rows_and_their_indices_give_back_all_rows() -> None:
     assert torch.equal(distinct[which], rows)
 
 
+def test_distinct_rows_are_found_even_if_all_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zeros(low: int, high: int, size: tuple[int, ...], **_: object) -> torch.Tensor:
+        return torch.zeros(size, dtype=torch.int64)
+
+    monkeypatch.setattr(torch, "randint", zeros)
+    rows = torch.tensor([[1, 2], [3, 4], [1, 2], [0, 0]])
+    distinct, which = distinct_rows(rows)
+    assert len(distinct) == 3
+    assert torch.equal(distinct[which], rows)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

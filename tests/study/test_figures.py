@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from PIL import Image
 
 from groundling.study import tables
 from groundling.study.curves import few_shot, write
@@ -27,15 +29,27 @@ def results() -> list[tables.Result]:
     return list(Store(str(RESULTS / "study")).results().values())
 
 
+def gray(path: Path) -> NDArray[np.float64]:
+    """A figure as gray values from 0 to 1, at a quarter of its size, where fonts of other versions differ little."""
+    with Image.open(path) as image:
+        return np.asarray(image.convert("L").reduce(4), np.float64) / 255
+
+
 @pytest.mark.slow
-def test_figures_are_reproduced_byte_for_byte(results: list[tables.Result], tmp_path: Path) -> None:
+def test_committed_figures_show_the_committed_results(results: list[tables.Result], tmp_path: Path) -> None:
+    """Within a tolerance, because other versions of Matplotlib and Pillow draw slightly other pixels."""
     logged: list[str] = []
     draw_all(results, RESULTS / "representations", tmp_path, logged.append)
-    drawn = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    committed = {path.name: path.read_bytes() for path in (RESULTS / "figures").iterdir()}
-    assert sorted(drawn) == sorted(committed)
-    assert [name for name, data in drawn.items() if data != committed[name]] == []
-    assert {f"{name}.svg" for name in logged} | {f"{name}.png" for name in logged} == set(drawn)
+    names = {f"{name}.{ending}" for name in logged for ending in ("svg", "png")}
+    assert (
+        {path.name for path in tmp_path.iterdir()} == {path.name for path in (RESULTS / "figures").iterdir()} == names
+    )
+    images = {path.name: (gray(path), gray(RESULTS / "figures" / path.name)) for path in tmp_path.glob("*.png")}
+    for name, (drawn, committed) in images.items():
+        assert drawn.shape == committed.shape, name
+        assert abs(drawn - committed).mean() < 0.01, name
+    # The tolerance tells figures apart: no two of them are that similar.
+    assert abs(images["zs1.png"][0] - images["zs2.png"][0]).mean() > 0.01
 
 
 def test_figures_and_tables_need_no_torch() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from groundling.errors import InputError
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, _expand
+from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, _expand, objects_in_line
 from groundling.teacher.lexicon import DIRECTIONS, GRAMMATICAL, OBJECTS, Lexicon
 from groundling.teacher.types import Meaning
 
@@ -32,6 +32,12 @@ def test_number_of_templates_and_fillings(grammar: Grammar) -> None:
     assert count == TABLE
     assert sum(t * p for name, (t, p) in count.items() if name in COMMANDS) == 567_579
     assert sum(t * p for name, (t, p) in count.items() if name in QUESTIONS) == 1_071_436
+
+
+def test_arrangement_of_objects_that_sentences_with_between_need() -> None:
+    """A command needs an empty cell between two objects, a question a third object there."""
+    needed = {name: code for name, code in zip(TYPES, objects_in_line().tolist(), strict=True) if code}
+    assert needed == {"nav_bw_obj": 2, "rec_bw_obj2obj": 3, "rec_bw_obj2loc": 3, "rec_bw_obj2col": 3}
 
 
 def test_each_occurrence_of_a_list_of_words_is_expanded_by_itself() -> None:

@@ -75,6 +75,7 @@ def edit_properties(folder: Path, old: str, new: str) -> None:
     [
         ("apple_1.png red", "apple_1.png rde", "line 4: color must be one of .*, got 'rde', did you mean 'red'"),
         ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: file .*pear_1.png.* does not exist"),
+        ("goal/fruit/apple_1.png", "x" * 300, r"line 4: file 'x+\.\.\.' does not exist"),
         ("apple_1.png red", "apple_1.png", "line 4: a line must be `path color`, got 'goal/fruit/apple_1.png "),
         ("goal/fruit/apple_1.png red", "", "must list every image in goal/, got no line for goal/fruit/apple_1.png"),
         ("agent/me.png", "agents/me.png", "line 2: file .*agents/me.png.* does not exist"),

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
-from groundling.world.rendering import ansi, draw, map_cells, view_cells
+from groundling.world.rendering import ansi, draw, map_cells, on_map, view_cells
 from groundling.world.shortest_path import best_actions, distances
 from groundling.world.simulation import ACTIONS, step
 from groundling.world.types import State
@@ -112,11 +112,21 @@ def test_view_is_centered_on_the_agent() -> None:
     assert (corner[:2] == OUTSIDE).all()
 
 
+@pytest.mark.parametrize("text", ["@o# ... ..X", "#o. .@. ..X", "#oX ... ..@", "#.X ..@ o.."])
+def test_part_of_the_view_that_is_on_the_map(text: str) -> None:
+    state = make_state(text)
+    part = on_map(view_cells(state)[0].ravel().astype(np.float32), 3, int(state.agent[0]))
+    np.testing.assert_array_equal(part, map_cells(state)[0])
+
+
 def test_draw_tiles_the_cell_images(catalog: Catalog) -> None:
     rng = np.random.default_rng(0)
     cells: NDArray[np.int16] = rng.integers(0, catalog.cells, (3, 4, 5)).astype(np.int16)
     for side, images in catalog.pictures.items():
         frames = draw(cells, images)
+        out = np.zeros_like(frames)
+        assert draw(cells, images, out) is out
+        np.testing.assert_array_equal(out, frames)
         assert frames.shape == (3, 4 * side, 5 * side, 3)
         for row in range(4):
             for column in range(5):

@@ -28,17 +28,18 @@ def play(
     no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
 ) -> None:
     """Serve a web page to run, inspect and teach an agent in an editable world."""
-    earlier = signal.signal(signal.SIGINT, _exit)  # of the running server, see UvicornServer
+    earlier = signal.signal(signal.SIGINT, _exit)
     try:
         _play(checkpoint, compare, host, port, threads, no_browser)
-    except BaseException:
+    finally:
         signal.signal(signal.SIGINT, earlier)
-        raise
-    _exit()
 
 
 def _exit(*_: object) -> None:
-    """End at once, without a traceback. Ctrl-C is the normal way to stop the server, and Python would take 1 to 2 s."""
+    """End at once without a traceback: Ctrl-C is the normal way to stop the server, and Python itself takes 1 to 2 s.
+
+    It is called while the server loads; uvicorn raises the signal again after its own shutdown.
+    """
     os._exit(0)
 
 

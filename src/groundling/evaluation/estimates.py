@@ -20,7 +20,9 @@ class Estimate:
     n: int
 
     @classmethod
-    def of_proportion(cls, values: Floats, episodes: NDArray[np.int64] | None = None) -> "Estimate | None":
+    def of_proportion(
+        cls, values: Floats, episodes: NDArray[np.int64] | None = None, confidence: float = 0.95
+    ) -> "Estimate | None":
         """The estimate of [n] zeros and ones by Wilson's interval; None if there is no value.
 
         `episodes` [n] is the episode of each value. Values of one episode are not independent (an oscillating agent
@@ -33,8 +35,9 @@ class Estimate:
         variance, clusters = _cluster_variance(values, episodes)
         independent = mean * (1 - mean) / n  # the variance of the mean if all values were independent
         count = min(n, n * independent / variance) if variance else clusters
-        center = (mean + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-        half = _Z / (1 + _Z**2 / count) * (mean * (1 - mean) / count + _Z**2 / (4 * count**2)) ** 0.5
+        z = NormalDist().inv_cdf(0.5 + confidence / 2)
+        center = (mean + z**2 / (2 * count)) / (1 + z**2 / count)
+        half = z / (1 + z**2 / count) * (mean * (1 - mean) / count + z**2 / (4 * count**2)) ** 0.5
         return cls(mean, max(0.0, center - half), min(1.0, center + half), n)
 
     @classmethod

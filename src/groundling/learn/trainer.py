@@ -8,13 +8,13 @@ best.safetensors    the agent with the best evaluation
 tensorboard/        the metrics as curves
 """
 
+import contextlib
 import hashlib
 import json
 import platform
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -30,9 +30,9 @@ from torch.utils.tensorboard.writer import SummaryWriter
 import groundling
 from groundling import seeds
 from groundling.agent import build
-from groundling.agent.checkpoint import Checkpoint, read_tensors, save
+from groundling.agent.checkpoint import Checkpoint, checksum, read_tensors, save
 from groundling.atomic_write import atomic_write
-from groundling.errors import InputError, TrainingError, check_choice, check_float, cut
+from groundling.errors import InputError, TrainingError, check_choice, check_float, check_int, cut
 from groundling.evaluation.evaluator import Evaluator
 from groundling.evaluation.leak_check import LeakCheck, SentenceLog, check_leaks
 from groundling.learn.actor_critic import ActorCritic
@@ -114,9 +114,9 @@ class Trainer:
     def train(self, minutes: float | None = None, report: Report | None = None) -> str:
         """Train until the last stage ends; return why training ended: finished, target, minutes or signal."""
         limit = float("inf") if minutes is None else 60 * check_float("minutes", minutes, 0, above=True)
-        writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self._global_step)
         try:
-            with self._signals():
+            writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self._global_step)
+            with contextlib.closing(writer), self._signals():
                 return self._loop(limit, report, writer)
         except OSError as error:
             raise TrainingError(
@@ -124,7 +124,6 @@ class Trainer:
                 "--resume continues from there"
             ) from error
         finally:
-            writer.close()
             self.lock.release()
 
     def _loop(self, limit: float, report: Report | None, writer: SummaryWriter) -> str:
@@ -230,7 +229,9 @@ class Trainer:
         stage = {f"stage.{name}": tensor for name, tensor in self.stage.tensors().items()}
         log = {f"log.{name}": torch.from_numpy(array) for name, array in self.log.arrays().items()}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage, **log}.items()}
-        atomic_write(self.state_path, to_bytes(tensors, {"progress": json.dumps(asdict(self.progress))}))
+        progress = json.dumps(asdict(self.progress))
+        metadata = {"progress": progress, "sha256": state_checksum(progress, tensors)}
+        atomic_write(self.state_path, to_bytes(tensors, metadata))
         self._save_agent("last")
 
     def _save_agent(self, name: str) -> None:
@@ -261,6 +262,9 @@ class Trainer:
             raise InputError(f"{self.state_path}: it does not fit the config of the run ({cut(str(error))})") from None
 
     def _continue(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
+        check_choice("stage", progress.stage, self.order)
+        check_int("updates", progress.updates, 0, self.config.stages[progress.stage].length)
+        check_int("lines", progress.lines, 0)
         self.model.load_state_dict(_part(tensors, "model."))
         if progress.stage != self.progress.stage:
             self.stage = self._make_stage(progress.stage)
@@ -268,7 +272,7 @@ class Trainer:
         self.log.restore({name: tensor.numpy() for name, tensor in _part(tensors, "log.").items()})
         self.stage.restore(_part(tensors, "stage."), progress.updates)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         """The first Ctrl-C or SIGTERM ends the run after the current update; a second one ends it immediately."""
 
@@ -286,15 +290,26 @@ class Trainer:
                 signal.signal(number, handler)
 
 
+def state_checksum(progress: str, tensors: dict[str, Tensor]) -> str:
+    """A hash of everything in a state file."""
+    return hashlib.sha256(f"{progress} {checksum(tensors)}".encode()).hexdigest()
+
+
 def read_state(folder: Path) -> tuple[Progress, dict[str, Tensor]]:
     """The saved progress and tensors of the run in a folder."""
     path = folder / "state.safetensors"
     try:
+        if not path.is_file():  # opening anything else, such as a pipe, could block
+            raise InputError(f"{path}: no such file")
         metadata, tensors = read_tensors(path)
     except (SafetensorError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: not the state of a training run ({cut(str(error))})") from None
-    record = parse_json(metadata.get("progress", "null"), f"{path}: progress")
-    progress = from_plain(Progress, record, f"{path}: progress")
+    text = metadata.get("progress", "null")
+    if metadata.get("sha256") != state_checksum(text, tensors):
+        raise InputError(f"{path}: its content does not match its checksum; it is damaged, or of another version")
+    progress = from_plain(Progress, parse_json(text, f"{path}: progress"), f"{path}: progress")
     check_choice(f"{path}: stage", progress.stage, STAGES)
     return progress, tensors
 

@@ -3,12 +3,9 @@
 import asyncio
 import contextlib
 import logging
-import os
-import signal
 import socket
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from types import FrameType
 from weakref import WeakValueDictionary
 
 import uvicorn
@@ -171,21 +168,21 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class UvicornServer(uvicorn.Server):
-    """Ctrl-C is the normal way to stop it, so it raises no KeyboardInterrupt."""
+    """uvicorn with a long queue of connections to be accepted, and with slow jobs that stop at its shutdown."""
+
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self.websockets = connections
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or []:
             listening.listen(WAITING_CONNECTIONS)
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End in order at the first Ctrl-C, and at once at the second."""
-        if sig != signal.SIGINT:
-            super().handle_exit(sig, frame)
-        elif self.should_exit:
-            os._exit(0)
-        else:
-            self.should_exit = True
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for connection in self.websockets.open:
+            connection.is_closed.set()
+        await super().shutdown(sockets)
 
 
 def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Server:
@@ -205,4 +202,4 @@ def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Serv
     )
     for name in ("asyncio", "uvicorn.error", LOG.name):
         logging.getLogger(name).addFilter(LogFilter())
-    return UvicornServer(config)
+    return UvicornServer(config, server.connections)
