@@ -90,7 +90,7 @@ def change_provenance(rng: Rng, record: Record, tensors: Tensors) -> str:
     config = record["provenance"]["config"]
     part = config[rng.choice([name for name, value in config.items() if isinstance(value, dict)])]
     name = rng.choice(list(part))
-    values = (None, -1, 0, 1, 2, 3, 64, 1e9, 1e308, "x", [1, 2], [16, 16], {}, True, *LARGE_INTEGERS)
+    values: tuple[Any, ...] = (None, -1, 0, 1, 2, 3, 64, 1e9, 1e308, "x", [1, 2], [16, 16], {}, True, *LARGE_INTEGERS)
     part[name] = values[rng.integers(len(values))]
     return f"provenance.config: {name} = {part[name]}"
 
@@ -133,7 +133,7 @@ def change_several(rng: Rng, record: Record, tensors: Tensors) -> str:
 
 
 DAMAGES: list[Damage] = [change_lexicon, change_size, change_provenance, change_tensor]
-KINDS = ["header", "weights", "record", "record", "record", "file", *DAMAGES, change_size, change_tensor, change_several]
+KINDS = ["header", "weights", *["record"] * 3, "file", *DAMAGES, change_size, change_tensor, change_several]
 
 
 class Maker:
@@ -192,7 +192,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tiny = [tiny_checkpoint(Path(folder) / f"{method}.safetensors", method) for method in ("ours", "ca", "vl")]
         old = REPOSITORY / "tests" / "data" / "agent-1.safetensors"
-        maker = Maker([old, old, old, *tiny, *(WEIGHTS / f"{name}.safetensors" for name in ("normal", "zs2-50", "san"))])
+        pretrained = [WEIGHTS / f"{name}.safetensors" for name in ("normal", "zs2-50", "san")]
+        maker = Maker([old, old, old, *tiny, *pretrained])
         act(groundling.load(tiny[0]))  # imports what is imported late, and could not be without root
         report = run("checkpoints", options, maker, use)
     return report.show()

@@ -32,7 +32,7 @@ from groundling.errors import InputError, TrainingError
 MAX_SECONDS = 60.0
 """For one input, unless a script needs more."""
 MAX_MEMORY_MB = 1024
-"""Peak resident memory of a worker, interpreter and libraries included."""
+"""Peak memory of a worker, interpreter and libraries included."""
 MAX_SHOWN = 200
 """Failures in a report."""
 MAX_MESSAGE = 1000
@@ -324,6 +324,7 @@ def odd_file(kind: str, folder: Path, name: str, content: bytes) -> Path:
         path.mkdir()
     elif kind == "FIFO":
         os.mkfifo(path)
+        path.chmod(0o666)
     elif kind == "unreadable":
         path.write_bytes(content)
         path.chmod(0)

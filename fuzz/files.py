@@ -46,6 +46,8 @@ EPISODE = {
     "agent": [3, 3],
 }
 SCRIPTED = EPISODE | {"target": [0, 1], "actions": ["up", "up", "left", "up", "left"], "max_steps": 9}
+Change = Callable[[Rng, Path], str]
+"""Damages the folder of a run; returns how."""
 
 
 def damaged_file(rng: Rng, folder: Path, name: str, value: Any, lines: int = 1) -> tuple[str, Path]:
@@ -179,7 +181,7 @@ class RunMaker:
         shutil.copytree(self.folder / name, out)
         for path in [out, *out.rglob("*")]:
             path.chmod(0o777)
-        kinds: list[Callable[[Rng, Path], str]] = [change_bytes, change_json, change_progress, change_state, change_file]
+        kinds: list[Change] = [change_bytes, change_json, change_progress, change_state, change_file]
         what = kinds[rng.choice(5, p=[0.2, 0.15, 0.25, 0.15, 0.25])](rng, out)
         return f"{name}: {what}", (RUNS[name], out)
 
@@ -224,7 +226,8 @@ def change_state(rng: Rng, out: Path) -> str:
     kind = str(rng.choice(["shape", "type", "values", "values", "value", "missing", "renamed", "extra"]))
     what = f"{name}: {kind}"
     if kind == "shape":
-        shapes = [tensor.reshape(-1)[:1], tensor[None], tensor.new_zeros(0), tensor.new_zeros(()), tensor.new_zeros(2, 3)]
+        empty = [tensor.new_zeros(size) for size in ((0,), (), (2, 3))]
+        shapes = [tensor.reshape(-1)[:1], tensor[None], *empty]
         tensors[name] = shapes[rng.integers(len(shapes))].contiguous()
         what += f" {list(tensors[name].shape)}"
     elif kind == "type":

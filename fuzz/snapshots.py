@@ -2,9 +2,9 @@
 
     python fuzz/snapshots.py --count 400 --seed 0 --bounds-checked 100
 
-After an accepted snapshot, the env takes 200 random steps. The kernels check no bounds; so the first inputs are repeated
-in a process with NUMBA_BOUNDSCHECK=1 and its own cache, where an index out of bounds is an IndexError. Compiling for it
-takes a minute. Bars: no exception other than InputError, no crash, and at most 60 s and 1 GB for each snapshot.
+After an accepted snapshot, the env takes 200 random steps. The kernels check no bounds; so the first inputs are
+repeated in a process with NUMBA_BOUNDSCHECK=1 and its own cache, where an index out of bounds is an IndexError.
+Compiling for it takes a minute. Bars: no exception other than InputError, no crash, and at most 60 s and 1 GB for each snapshot.
 """
 
 import contextlib
@@ -43,7 +43,8 @@ Snapshot = dict[str, Any]
 
 def make_env(options: dict[str, Any], questions: bool, num_envs: int) -> NavVectorEnv:
     kind = NavQAVectorEnv if questions else NavVectorEnv
-    return kind(num_envs, **({"observation": "cells", "texts": False} | options))
+    every: dict[str, Any] = {"observation": "cells", "texts": False, **options}
+    return kind(num_envs, **every)
 
 
 def make(rng: Rng, folder: Path) -> tuple[str, tuple[NavVectorEnv, Any, int]]:
@@ -97,7 +98,16 @@ def change(rng: Rng, snapshot: Snapshot) -> tuple[str, Any]:
         elif kind == "memory":
             changed[name], text = change_memory(rng, array)
         elif kind == "no array":
-            values: list[Any] = [array.tolist(), None, 0, "x", array.tobytes(), memoryview(array), {}, [array]]
+            values: list[Any] = [
+                array.tolist(),
+                None,
+                0,
+                "x",
+                array.tobytes(),
+                memoryview(array.tobytes()),
+                {},
+                [array],
+            ]
             changed[name] = values[rng.integers(len(values))]
             text = type(changed[name]).__name__
         else:
@@ -118,7 +128,7 @@ def change_values(rng: Rng, array: Any, all_of_them: bool) -> tuple[Any, str]:
         return ~array, "inverted"
     limits = np.iinfo(array.dtype)
     near = int(array.flat[rng.integers(array.size)]) + int(rng.integers(-2, 3))
-    values = [limits.min, limits.max, limits.max - 1, limits.max - 100, -1, -2, 0, 1, 2, 3, 4, 5, 48, 49, 185, 186, near]
+    values = [limits.min, limits.max, limits.max - 1, limits.max - 100, *range(-2, 6), 48, 49, 185, 186, near]
     value = np.clip(values[rng.integers(len(values))], limits.min, limits.max)
     array.flat[slice(None) if all_of_them else int(rng.integers(array.size))] = value
     return array, str(value)

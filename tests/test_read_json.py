@@ -46,6 +46,7 @@ def test_fields_are_checked_by_type() -> None:
         ({"pair": [1]}, r"plain: pair must be of type tuple, got \[1\]"),
         ({"pair": [1, 2.5]}, r"plain: pair must be of type int, got 2\.5"),
         ({"numbers": [True]}, "plain: numbers must be of type float, got true"),
+        ({"numbers": [10**400]}, "plain: numbers must be of type float, got 1000"),  # no float can hold it
         ({"name": 3}, "plain: name must be of type str, got 3"),
         ({"nam": "x"}, "plain has no field \"nam\", did you mean 'name'"),
         ([], r"plain must be a JSON object, got \[\]"),

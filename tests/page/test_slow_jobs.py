@@ -58,13 +58,19 @@ def test_request_is_cancelled_at_the_next_step(served: ServedAgent, message: dic
     assert asked == stop_at
 
 
+class FakeSocket:
+    async def close(self, code: int = 1000, reason: str | None = None) -> None: ...
+
+
 def test_addresses_take_turns(served: ServedAgent) -> None:
     """A client behind the three jobs of another address waits for one of them."""
     server = server_of([served])
     order = []
 
     async def job(address: str) -> None:
-        async with server._turn(address):
+        connection = await server.connections.add(FakeSocket(), address)
+        assert connection is not None
+        async with server._turn(connection):
             order.append(address)
             await asyncio.sleep(0.01)
 

@@ -15,7 +15,10 @@ class RunLock:
     """Holds `folder/lock` from construction until `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
-        self.file: IO[bytes] = (folder / "lock").open("ab")
+        path = folder / "lock"
+        if path.exists() and not path.is_file():  # opening a pipe would block
+            raise InputError(f"{path} must be a regular file, got something else; remove it")
+        self.file: IO[bytes] = path.open("ab")
         try:
             if fcntl is not None:
                 fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -264,7 +264,8 @@ class Trainer:
     def _continue(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
         check_choice("stage", progress.stage, self.order)
         check_int("updates", progress.updates, 0, self.config.stages[progress.stage].length)
-        check_int("lines", progress.lines, 0)
+        for name in ("lines", "frames", "env_steps", "episodes"):
+            check_int(name, getattr(progress, name), 0, 1 << 62)
         self.model.load_state_dict(_part(tensors, "model."))
         if progress.stage != self.progress.stage:
             self.stage = self._make_stage(progress.stage)

@@ -109,7 +109,7 @@ class Server:
     async def _answer_messages(self, socket: WebSocket, connection: Connection, messages: asyncio.Queue[Event]) -> None:
         client = Client(self.state, connection.is_closed.is_set)
         await socket.send_text(self.hello)
-        while socket.application_state is WebSocketState.CONNECTED:
+        while socket.application_state is WebSocketState.CONNECTED and not connection.is_closed.is_set():
             try:
                 async with asyncio.timeout(self.limits.idle_seconds):
                     text = (await messages.get()).get("text")
@@ -138,7 +138,7 @@ class Server:
             name = message.choice("request", tuple(client.requests))
             run = asyncio.get_running_loop().run_in_executor
             if name in client.SLOW_REQUESTS:
-                async with self._turn(connection.address):
+                async with self._turn(connection):
                     result = await run(self.slow_worker, client.requests[name], message)
             else:
                 result = await run(self.workers, client.requests[name], message)
@@ -150,10 +150,12 @@ class Server:
             return to_json({"id": message_id, "error": "internal server error; see the server's log"})
 
     @contextlib.asynccontextmanager
-    async def _turn(self, address: str) -> AsyncIterator[None]:
+    async def _turn(self, connection: Connection) -> AsyncIterator[None]:
         """Wait for the turn of a slow job. Jobs of one address wait for each other, so that addresses take turns."""
-        of_address = self.slow_job_of_address.setdefault(address, asyncio.Lock())
+        of_address = self.slow_job_of_address.setdefault(connection.address, asyncio.Lock())
         async with of_address, self.slow_job:
+            if connection.is_closed.is_set():
+                raise Cancelled
             yield
 
 
