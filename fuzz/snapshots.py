@@ -4,7 +4,8 @@
 
 After an accepted snapshot, the env takes 200 random steps. The kernels check no bounds; so the first inputs are
 repeated in a process with NUMBA_BOUNDSCHECK=1 and its own cache, where an index out of bounds is an IndexError.
-Compiling for it takes a minute. Bars: no exception other than InputError, no crash, and at most 60 s and 1 GB for each snapshot.
+Compiling for it takes a minute. Bars: no exception other than InputError, no crash, and at most 60 s and 1 GB for each
+snapshot.
 """
 
 import contextlib

@@ -27,7 +27,7 @@ from groundling.teacher.types import SLOTS, SentenceBatch
 from groundling.world.map_generation import draw_map
 from groundling.world.rng import below, derive
 from groundling.world.shortest_path import distances
-from groundling.world.types import Bools, Int16s, State
+from groundling.world.types import FREE_CELLS, Bools, Int16s, State
 
 PREPOSITION_COUNT = constant(len(PREPOSITIONS))
 SLOT_VOCABULARY = np.array([OBJECT, OBJECT, COLOR, DIRECTION, PREPOSITION], np.int64)
@@ -103,7 +103,9 @@ def begin_episodes(
     for b in where:
         key = derive(np.uint64(seed[b]), index[b])
         level = episode_difficulty(index[b], rules)
-        walls_range = (min(rules.walls[0], level.walls), level.walls)
+        # The open space of an early curriculum is small: two cells stay free, or no command may be possible.
+        max_walls = min(level.walls, level.open_size * level.open_size - level.objects - 1 - FREE_CELLS)
+        walls_range = (min(rules.walls[0], max_walls), max_walls)
         classes = rules.classes[: level.classes]
         first = draw_type_first(key, level, rules)
         grid, objects = state.grid[b], state.objects[b]

@@ -13,6 +13,8 @@ Int16s = NDArray[np.int16]
 Bools = NDArray[np.bool_]
 
 MAX_SIZE = 64
+FREE_CELLS = 2
+"""Cells that are always free, so that commands such as `north of the apple` are possible."""
 MAX_OBJECTS = 16
 MAX_STEP_LIMIT = (1 << 15) - 1  # step counters are int16
 STEPS_PER_SIDE = 4
@@ -36,11 +38,11 @@ class WorldConfig:
         check_int("size", self.size, 3, MAX_SIZE)
         object.__setattr__(self, "objects", _int_range("objects", self.objects, 1, MAX_OBJECTS))
         object.__setattr__(self, "walls", _int_range("walls", self.walls, 0, self.size**2))
-        needed = 1 + self.objects[1] + self.walls[1]
+        needed = 1 + self.objects[1] + self.walls[1] + FREE_CELLS
         if needed > self.size**2:
             raise InputError(
-                f"objects, walls and the agent must fit on the map, got up to {needed} cells for a map of "
-                f"{self.size} x {self.size}; lower the maximum of objects or walls, or raise size"
+                f"objects, walls, the agent and {FREE_CELLS} free cells must fit on the map, got up to {needed} cells "
+                f"for a map of {self.size} x {self.size}; lower the maximum of objects or walls, or raise size"
             )
         if self.max_steps is not None:
             check_int("max_steps", self.max_steps, 1, MAX_STEP_LIMIT)
