@@ -22,7 +22,7 @@ def test_limits_of_size_and_depth_are_exact(tmp_path: Path) -> None:
 
 def test_message_says_why_a_file_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
-    with pytest.raises(InputError, match=r"file .*file\.txt.*: no such file"):
+    with pytest.raises(InputError, match=r"file .*: no such file"):
         read_text(path, "file")
     path.write_bytes(b"\xff")
     with pytest.raises(InputError, match=r"cannot be read \('utf-8' codec can't decode byte 0xff"):

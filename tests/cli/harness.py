@@ -82,4 +82,4 @@ def _without_escapes(text: str) -> str:
 
 def _without_notice(text: str) -> str:
     """Text without the notice of the first compilation, which depends on what ran before on this machine."""
-    return re.sub(r"^groundling: compiling the simulator .*\n+", "", text, flags=re.MULTILINE)
+    return re.sub(r"^groundling: compiling the simulator.*\n+", "", text, flags=re.MULTILINE)

@@ -88,7 +88,7 @@ def test_world_options_have_no_prefix(capsys: Capture, tmp_path: Path) -> None:
         (["--device", "mps"], "device must be one that this machine has (auto, cpu), got 'mps'"),
         (["--threads", "0"], "threads must be an integer of at least 1, got 0"),
         (["--agent.method", "our"], "agent.method must be one of"),
-        (["--walls", "0", "25"], "objects, walls and the agent must fit on the map"),
+        (["--walls", "0", "25"], "objects, walls, the agent and 2 free cells must fit on the map"),
     ],
 )
 def test_refused_runs_leave_no_folder(

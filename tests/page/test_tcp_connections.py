@@ -3,7 +3,6 @@
 import contextlib
 import json
 import logging
-import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -172,6 +171,8 @@ def test_invalid_utf8_closes_the_connection_without_a_traceback(
 
 
 def test_number_of_tcp_connections_is_below_the_number_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+
     def limit_with(files: int) -> int:
         monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
         return max_tcp_connections(Limits(tcp_connections=512))

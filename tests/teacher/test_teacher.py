@@ -282,9 +282,9 @@ def test_impossible_episodes_are_rejected(splits: dict[str, Split]) -> None:
         Teacher(split=splits["zs1"], phase="test", sampling=of_type("nav_obj")).begin(0, [0])
     with pytest.raises(InputError, match="nav_bw_obj needs maps with 2 objects, got at most 1"):
         Teacher(WorldConfig(objects=(1, 1)), sampling=of_type("nav_bw_obj")).begin(0, [0])
-    with pytest.raises(InputError, match=r"seed must be integers from 0 to 2\*\*63 - 1, got -1"):
+    with pytest.raises(InputError, match=r"seed must be integers from 0 to \d+, got -1"):
         Teacher().begin(-1, [0])
-    with pytest.raises(InputError, match=r"episode index must be integers from 0 to 2\*\*63 - 1, got \[-2\]"):
+    with pytest.raises(InputError, match=r"episode index must be integers from 0 to \d+, got \[-2\]"):
         Teacher().begin(0, [-2])
 
 

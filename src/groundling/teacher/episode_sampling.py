@@ -104,7 +104,7 @@ def begin_episodes(
         key = derive(np.uint64(seed[b]), index[b])
         level = episode_difficulty(index[b], rules)
         # The open space of an early curriculum is small: two cells stay free, or no command may be possible.
-        max_walls = min(level.walls, level.open_size * level.open_size - level.objects - 1 - FREE_CELLS)
+        max_walls = min(level.walls, max(0, level.open_size * level.open_size - level.objects - 1 - FREE_CELLS))
         walls_range = (min(rules.walls[0], max_walls), max_walls)
         classes = rules.classes[: level.classes]
         first = draw_type_first(key, level, rules)
