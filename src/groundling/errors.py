@@ -30,13 +30,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def quote(value: Any) -> str:
-    """A value as JSON for an error message, cut after 80 characters."""
+def quote(value: Any, length: int = MAX_QUOTE) -> str:
+    """A value as JSON for an error message, cut after `length` characters."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         return show(value) if isinstance(value, str | int | float) else type(value).__name__
-    return cut(text)
+    return cut(text, length)
 
 
 def show(value: Any) -> str:

@@ -12,6 +12,8 @@ from groundling.errors import InputError, is_finite, nearest, quote
 T = TypeVar("T")
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 64
+MAX_PATH = 400
+"""Characters of a path in an error message."""
 
 
 def parse_json(text: str, what: str) -> Any:
@@ -29,19 +31,19 @@ def read_text(path: Path, what: str, max_bytes: int = MAX_BYTES) -> str:
     """The text of a regular file of at most `max_bytes`."""
     try:
         if not path.is_file():
-            raise InputError(f"{what} {quote(str(path))}: no such file")
+            raise InputError(f"{what} {quote(str(path), MAX_PATH)}: no such file")
         if path.stat().st_size > max_bytes:
-            raise InputError(f"{what} {quote(str(path))}: must have at most {max_bytes:,} bytes")
+            raise InputError(f"{what} {quote(str(path), MAX_PATH)}: must have at most {max_bytes:,} bytes")
         return path.read_text("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a null character in the path
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{what} {quote(str(path))}: cannot be read ({reason(error)})") from None
+        raise InputError(f"{what} {quote(str(path), MAX_PATH)}: cannot be read ({reason(error)})") from None
 
 
 def read_json(path: Path, what: str, max_bytes: int = MAX_BYTES) -> Any:
     """The value of a JSON file."""
-    return parse_json(read_text(path, what, max_bytes), f"{what} {quote(str(path))}")
+    return parse_json(read_text(path, what, max_bytes), f"{what} {quote(str(path), MAX_PATH)}")
 
 
 def reason(error: Exception) -> str:
