@@ -131,6 +131,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             check_choice("render_mode", render_mode, RENDER_MODES)
         self.options = EnvOptions.of(options)
         self.teacher = self.options.teacher()
+        self.teacher.check_episodes(self.questions)
         self.num_envs = check_int("num_envs", num_envs, 1)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(autoreset_mode)}

@@ -15,6 +15,10 @@ MAX_QUOTE = 80
 class InputError(ValueError):
     """Bad input. The message names the input, the condition it violates and what to do."""
 
+    def __init__(self, message: str) -> None:
+        # A file name can hold bytes that are no text, which could not be printed.
+        super().__init__(message.encode(errors="backslashreplace").decode())
+
 
 class TrainingError(RuntimeError):
     """Training cannot continue. The message says why; everything saved before is intact."""

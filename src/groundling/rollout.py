@@ -72,6 +72,7 @@ class RolloutEnv:
     """A fixed number of parallel episodes; env i plays the episodes i, i + num_envs, i + 2 num_envs, ... of a seed."""
 
     def __init__(self, teacher: Teacher, seed: int, num_envs: int) -> None:
+        teacher.check_episodes()
         self.teacher, self.num_envs = teacher, num_envs
         self.episode = teacher.begin(seed, np.arange(num_envs))
         self.reward = np.zeros(num_envs)

@@ -9,16 +9,13 @@ from typing import Annotated
 
 import tyro
 
-from groundling.cli.output import set_threads
+from groundling.cli.output import OptionalCheckpoint, set_threads
 from groundling.errors import check_int
 from groundling.extras import needs
 
 
 def play(
-    checkpoint: Annotated[
-        tyro.conf.Positional[str],
-        tyro.conf.arg(help="Checkpoint file, run folder or name of pretrained weights."),
-    ] = "normal",
+    checkpoint: OptionalCheckpoint = "normal",
     compare: Annotated[str | None, tyro.conf.arg(help="Second checkpoint, shown beside the first.")] = None,
     host: Annotated[
         str, tyro.conf.arg(help="Address to listen on; addresses reachable from other machines require a token.")

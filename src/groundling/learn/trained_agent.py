@@ -26,7 +26,7 @@ from groundling.agent.model import InterpreterModel
 from groundling.errors import InputError, cut, nearest, quote
 from groundling.learn.config import TrainConfig
 from groundling.learn.few_shot import Example, learn_word, with_more_words
-from groundling.read_json import reason
+from groundling.read_json import MAX_PATH, reason
 from groundling.rollout import sample_actions
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.splits import JOINT, Split
@@ -280,7 +280,7 @@ def _checkpoint_path(name: str | Path) -> Path:
         if path.suffix or path.exists():
             return path
     except OSError as error:  # a name that is too long, or a folder that may not be read
-        raise InputError(f"checkpoint {quote(str(name))}: cannot be read ({reason(error)})") from None
+        raise InputError(f"checkpoint {quote(str(name), MAX_PATH)}: cannot be read ({reason(error)})") from None
     pretrained = {file.stem: file for file in sorted(WEIGHTS.glob("*.safetensors"))}
     if str(name) not in pretrained:
         raise InputError(

@@ -37,6 +37,8 @@ EMPTY_CELL_ODDS = constant(10)
 """One object question in ten is about an empty cell."""
 MAX_ATTEMPTS = 1 << 20
 """Maps sampled for one episode before it is declared impossible."""
+TRIAL_ATTEMPTS = 1 << 13
+"""The same in `Teacher.check_episodes`: far fewer, so that an episode that follows is never impossible."""
 TYPED_ATTEMPTS = 1 << 17
 """Maps sampled for the type that an episode was to have, before it becomes one of the natural distribution."""
 NEEDED_OBJECTS, NEEDED_CLASSES, IN_LINE = range(3)
@@ -79,6 +81,8 @@ class Rules(NamedTuple):
     templates_up_to: Int16s
     """[type, length]: number of templates with at most that many words"""
     pad: int
+    max_attempts: int
+    """Maps sampled for one episode."""
     words: WordTables
 
 
@@ -110,7 +114,7 @@ def begin_episodes(
         first = draw_type_first(key, level, rules)
         grid, objects = state.grid[b], state.objects[b]
         type_ = -1
-        for attempt in range(MAX_ATTEMPTS):
+        for attempt in range(rules.max_attempts):
             if attempt == TYPED_ATTEMPTS:
                 first = -1
             fewest = rules.needs[first, NEEDED_OBJECTS] if first >= 0 else 1

@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError, check_choice, nearest, show
 from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
-from groundling.teacher.episode_sampling import PROBABILITY_UNIT, Rules, ask_questions, begin_episodes
+from groundling.teacher.episode_sampling import (
+    MAX_ATTEMPTS,
+    PROBABILITY_UNIT,
+    TRIAL_ATTEMPTS,
+    Rules,
+    ask_questions,
+    begin_episodes,
+)
 from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, min_objects, objects_in_line, type_index
 from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
 from groundling.teacher.sentence_types import COMMAND_COUNT, Scratch, WordTables, make_scratch
@@ -32,6 +39,9 @@ from groundling.teacher.types import (
 from groundling.world import simulation
 from groundling.world.catalog import Catalog
 from groundling.world.types import Bools, Outcome, State, WorldConfig
+
+TRIAL_EPISODES = 128
+"""Of `Teacher.check_episodes`: at all stages of the curriculum."""
 
 
 class Teacher:
@@ -154,6 +164,7 @@ class Teacher:
             first_template=np.cumsum([0, *lengths[:-1]]).astype(np.int16),
             templates_up_to=grammar.templates_up_to,
             pad=lexicon.pad,
+            max_attempts=MAX_ATTEMPTS,
             words=words,
         )
 
@@ -212,17 +223,26 @@ class Teacher:
         self._begin(new, np.flatnonzero(which), ask)
         return new
 
-    def _begin(self, episode: EpisodeBatch, where: NDArray[np.intp], ask: bool) -> None:
+    def check_episodes(self, ask: bool = True) -> None:
+        """Raise if random maps trigger commands so rarely that an episode could be impossible; `ask` as in `begin`."""
+        indices = np.linspace(0, self.sampling.curriculum_episodes, TRIAL_EPISODES).astype(np.int64)
+        episode = replace(self.empty(TRIAL_EPISODES), seed=np.arange(TRIAL_EPISODES), index=indices)
+        rules = self.rules._replace(type_balanced=0, max_attempts=TRIAL_ATTEMPTS)
+        self._begin(episode, np.arange(TRIAL_EPISODES), ask, rules)
+
+    def _begin(
+        self, episode: EpisodeBatch, where: NDArray[np.intp], ask: bool, sampled_by: Rules | None = None
+    ) -> None:
         rules = self.rules
         # A map can be sampled for a question type even if nothing is asked.
         for_question = rules.type_balanced > 0 and bool((rules.types >= COMMAND_COUNT).any())
         arrays = episode.state, episode.command, episode.question if ask or for_question else None
-        failed = begin_episodes(episode.seed, episode.index, where, *arrays, self._scratch(), rules)
+        failed = begin_episodes(episode.seed, episode.index, where, *arrays, self._scratch(), sampled_by or rules)
         if failed >= 0:
             amount = "less" if self.phase == "train" else "more"
             raise InputError(
-                f"episode {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): no map triggers a "
-                f"sentence that the split allows; hold out {amount}, or allow more objects"
+                f"episode {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): hardly any map "
+                f"triggers a sentence that the split allows; hold out {amount}, or allow more objects or fewer walls"
             )
 
     def _scratch(self) -> Scratch:

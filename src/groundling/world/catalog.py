@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from groundling.errors import InputError, check_choice, cut, nearest
-from groundling.read_json import read_text
+from groundling.errors import InputError, check_choice, cut, nearest, quote
+from groundling.read_json import read_text, reason
 
 OUTSIDE, FLOOR, WALL, AGENT, FIRST_ICON = range(5)
 CELL_PIXELS = 12
@@ -30,6 +30,9 @@ NO_COLOR = -1
 MAX_ICON_PIXELS = 2048
 MAX_PATH = 200
 """Length of a path in properties.txt."""
+MAX_ICONS = 10_000
+MAX_CLASSES = 1000
+"""A teacher lists every sentence about two objects: a million pairs of classes take seconds and half a gigabyte."""
 
 Pixels = NDArray[np.uint8]
 
@@ -73,7 +76,10 @@ class Catalog:
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Catalog":
         """Load a user's icons: `goal/<category>/<class>_<n>.jpg|png`, `agent/`, `block/` and `properties.txt`."""
-        icons, paths = read_folder(Path(folder))
+        try:
+            icons, paths = read_folder(Path(folder))
+        except OSError as error:  # a name that is too long, or a part of the folder that may not be read
+            raise InputError(f"icon folder {quote(str(folder), 400)}: cannot be read ({reason(error)})") from None
         pictures = {
             side: stack_cells([load_cell(path, side) for path in paths], side) for side in (CELL_PIXELS, DISPLAY_PIXELS)
         }
@@ -158,6 +164,12 @@ def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:
     icons = sorted(_read_properties(folder), key=lambda icon: (icon.name, icon.path))
     if not icons:
         raise InputError(f"icon folder {folder}: properties.txt must list at least one image in goal/, got none")
+    classes = len({icon.name for icon in icons})
+    if len(icons) > MAX_ICONS or classes > MAX_CLASSES:
+        raise InputError(
+            f"icon folder {folder}: properties.txt must list at most {MAX_ICONS} images of {MAX_CLASSES} classes, "
+            f"got {len(icons)} of {classes}"
+        )
     wall_and_agent = []
     for kind in ("block", "agent"):
         found = _image_files(folder, f"{kind}/**/*.*")
