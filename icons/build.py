@@ -47,7 +47,7 @@ def main() -> None:
     DATA.mkdir(exist_ok=True)
     for side, cells in sheets.items():
         sheet(cells).save(DATA / f"icons{side}.png", optimize=True)
-    entries = [{"class": icon.name, "color": icon.color} for icon in icons]
+    entries = [{"class": icon.name, "color": icon.color, "category": icon.path.parent.name} for icon in icons]
     (DATA / "icons.json").write_text("[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "\n]\n", "utf-8")
     names = ["", "", *(path.stem for path in paths)]
     overview(sheets, names).save(OVERVIEW, optimize=True)

@@ -18,7 +18,7 @@ Where no question is possible (about 3 % of the first steps with normal sentence
 is legal and none is judged; `lexicon.pad` is the answer that says nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,17 +30,19 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from groundling.errors import InputError, check_choice, check_float, check_int, nearest
+from groundling.episodes import play_step
+from groundling.errors import InputError, check_choice, check_int, nearest
+from groundling.teacher.language import Language
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.snapshot import check_array, own_arrays, restore_episodes
 from groundling.teacher.splits import Split, check_holdout
 from groundling.teacher.teacher import Teacher, make_teacher
-from groundling.teacher.types import MAX_INDEX, MAX_WORDS, EpisodeBatch, SamplingConfig
+from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SamplingConfig
 from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS
-from groundling.world.types import Bools, WorldConfig
+from groundling.world.types import Bools, Rewards, WorldConfig
 
 Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
@@ -66,30 +68,36 @@ class EnvOptions:
     """Fraction of the episodes for which a sentence type is sampled first, then a map that triggers it."""
     types: tuple[str, ...] | None = None
     """Sentence types sampled first for that fraction; None: all that the split allows."""
+    language: str | Path | Language = "paper"
+    """`paper`, a language file, or a Language."""
+    maps: str | Callable[..., None] = "open"
+    """Map generator: `open` (the paper's), `rooms`, `maze`, `module:function`, or a compiled function."""
+    rewards: Rewards | Mapping[str, float] = Rewards()  # noqa: RUF009 - frozen
+    """The rewards of a step, or those that differ from the paper's, such as `{"step": -0.05}`."""
     split: str | Path | Split = "normal"
-    """`normal`, `zs1`, `zs2`, `novel`, a split file, or a Split."""
+    """`normal`, `zs1`, `zs2`, `novel`, `category`, `paraphrase`, `length`, `icon`, `module:Class`, a split file, or a
+    Split."""
     holdout: float = 50.0
     """X, the percentage held out; used if the split is given by its name."""
     split_seed: int = 0
     """Seed that samples what is held out; used if the split is given by its name."""
     phase: str = "train"
     """`train`: sentences without anything held out; `test`: only sentences that contain something held out."""
-    icons: str | Path | None = None
-    """A folder of icons that replaces the built-in ones."""
+    icons: str | Path | Catalog | None = None
+    """A folder of icons that replaces the built-in ones, or `+FOLDER` to add to them."""
     observation: str = "pixels"
     """`pixels`: `image`, what the agent sees; `cells`: `cells`, the id of each cell."""
-    answer_reward: float = 0.0
-    """Reward added for a right answer."""
     texts: bool = True
     """Whether `info` holds the sentences as text."""
 
     def __post_init__(self) -> None:
         check_choice("observation", self.observation, ("pixels", "cells"))
-        check_float("answer_reward", self.answer_reward, float("-inf"))
         check_holdout(self.holdout)
         check_int("split_seed", self.split_seed, 0)
-        if not isinstance(self.icons, str | Path | None):
-            raise InputError(f"icons must be the path of a folder or None, got {self.icons!r}")
+        if not isinstance(self.icons, str | Path | Catalog | None):
+            raise InputError(f"icons must be the path of a folder, a Catalog or None, got {self.icons!r}")
+        if not isinstance(self.language, str | Path | Language):
+            raise InputError(f"language must be the path of a file or a Language, got {self.language!r}")
         if not isinstance(self.texts, bool):
             raise InputError(f"texts must be True or False, got {self.texts!r}")
 
@@ -104,10 +112,20 @@ class EnvOptions:
 
     def teacher(self) -> Teacher:
         """The teacher with these settings."""
-        catalog = Catalog.default() if self.icons is None else Catalog.from_folder(self.icons)
-        world = WorldConfig(self.size, self.objects, self.walls, self.max_steps)
+        language = self.language if isinstance(self.language, Language) else Language.load(self.language)
+        maps: Any = self.maps
+        world = WorldConfig(self.size, self.objects, self.walls, self.max_steps, maps, _rewards(self.rewards))
         sampling = SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, self.types)
-        return make_teacher(world, self.split, self.holdout, self.split_seed, self.phase, catalog, sampling)
+        return make_teacher(
+            world,
+            self.split,
+            self.holdout,
+            self.split_seed,
+            self.phase,
+            self.icons if isinstance(self.icons, Catalog) else Catalog.load(self.icons),
+            sampling,
+            language=language,
+        )
 
 
 class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
@@ -144,7 +162,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
 
         side = 2 * self.teacher.world.size - 1
         words = len(self.lexicon)
-        sentence = spaces.MultiDiscrete([words + 1] * MAX_WORDS)
+        sentence = spaces.MultiDiscrete([words + 1] * self.teacher.language.max_words)
         observed: dict[str, spaces.Space[Any]] = {}
         if self.options.observation == "pixels":
             pixels = side * CELL_PIXELS
@@ -219,12 +237,11 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             raise gym.error.ResetNeeded(f"the episode of env {np.flatnonzero(over)[0]} is over; reset it first")
         chosen = self._check_actions(actions)
         moves = chosen[:, 0] if self.questions else chosen
-        self._episode, (rewards, terminated, truncated) = self.teacher.step(before, moves, self.questions)
-        asked = correct = np.zeros(self.num_envs, np.bool_)
-        if self.questions:
-            asked = (before.question.answer >= 0) & ~over
-            correct = asked & (chosen[:, 1] == before.question.answer)
-            rewards = rewards + self.options.answer_reward * correct
+        answers = chosen[:, 1] if self.questions else None
+        _, self._episode, rewards, terminated, truncated, asked, correct = play_step(
+            self.teacher, before, moves, answers, self.questions
+        )
+        asked, correct = asked & ~over & self.questions, correct & ~over
         if mode == AutoresetMode.NEXT_STEP:  # this step only begins the next episode where the last one was over
             rewards, terminated, truncated = rewards * ~over, terminated & ~over, truncated & ~over
         ended = terminated | truncated
@@ -396,6 +413,18 @@ class NavQAEnv(NavEnv):
     """One env with a command and questions."""
 
     _vector = NavQAVectorEnv
+
+
+def _rewards(rewards: Any) -> Rewards:
+    """The rewards of an option."""
+    if isinstance(rewards, Rewards):
+        return rewards
+    names = [field.name for field in fields(Rewards)]
+    if not isinstance(rewards, Mapping) or not rewards.keys() <= set(names):
+        raise InputError(
+            f"rewards must be Rewards or a mapping with keys among {', '.join(names)}, got {rewards!r:.80}"
+        )
+    return Rewards(**rewards)
 
 
 def _check_seed(name: str, number: Any) -> int:

@@ -62,10 +62,24 @@ def _cache_root() -> Path:
     return Path(root) / "groundling"
 
 
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+"""A kernel allocates no array, so it needs no counts of references, which would take most of the time."""
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function on its first call, and cache the machine code for later processes where that is possible."""
-    compiled: Callable[P, R] = _cached(function) or numba.njit(error_model="numpy", forceinline=True)(function)
+    """Compile a function on its first call, and cache the machine code for later processes where that is possible.
+
+    It must not allocate arrays: its caller passes working memory.
+    """
+    compiled: Callable[P, R] = _cached(function) or numba.njit(**_OPTIONS)(function)
     return compiled
+
+
+@cache
+def uncached(compiled: Callable[P, R]) -> Callable[P, R]:
+    """The same kernel without a cache on disk, for functions as arguments: their types are new in each process."""
+    fresh: Callable[P, R] = numba.njit(**_OPTIONS)(compiled.py_func)  # type: ignore[attr-defined]
+    return fresh
 
 
 def constant(value: int) -> int:
@@ -81,7 +95,7 @@ def _cached(function: Callable[..., Any]) -> Any:
     configured = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = str(folder)  # Numba reads it when the decorator runs
     try:
-        return numba.njit(cache=True, error_model="numpy", forceinline=True)(function)
+        return numba.njit(cache=True, **_OPTIONS)(function)
     except (OSError, RuntimeError):  # no cache can be written after all
         return None
     finally:

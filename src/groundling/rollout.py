@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from groundling.agent import View
+from groundling.episodes import Step, play_step
 from groundling.teacher.snapshot import check_array, restore_episodes
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import CELL_PIXELS
 from groundling.world.rendering import view_cells
-from groundling.world.types import Bools, Outcome
+from groundling.world.types import Bools
 
 Arrays = dict[str, NDArray[Any]]
 EPISODE_PREFIX = "episode."
@@ -83,27 +84,23 @@ class RolloutEnv:
         """[cells, side, side, 3]: the picture of every cell id."""
         return torch.from_numpy(self.teacher.catalog.pictures[CELL_PIXELS])
 
-    def step(
-        self, actions: NDArray[np.int64], abandon: Bools | None = None
-    ) -> tuple[Outcome, FinishedEpisodes, Frames]:
+    def step(self, actions: NDArray[np.int64], abandon: Bools | None = None) -> tuple[Step, FinishedEpisodes]:
         """Act; episodes that end, or that `abandon` marks, are replaced by new ones.
 
-        Returns the outcome, the episodes that ended, and the next observations before any episode was replaced.
+        Returns the step, before any episode was replaced, and the episodes that ended.
         """
-        before = self.episode
-        after, outcome = self.teacher.step(before, actions)
-        self.reward += outcome.reward
-        over = outcome.terminated | outcome.truncated
+        step = play_step(self.teacher, self.episode, actions)
+        self.reward += step.reward
         finished = FinishedEpisodes(
-            before.command.type[over].astype(np.int64),
-            outcome.terminated[over],
-            self.reward[over],
-            after.state.step[over].astype(np.int64),
+            step.before.command.type[step.ended].astype(np.int64),
+            step.terminated[step.ended],
+            self.reward[step.ended],
+            step.after.state.step[step.ended].astype(np.int64),
         )
-        replaced = over if abandon is None else over | abandon
+        replaced = step.ended if abandon is None else step.ended | abandon
         self.reward[replaced] = 0
-        self.episode = self.teacher.reset(after, replaced, after.index + self.num_envs)
-        return outcome, finished, Frames.of(after)
+        self.episode = self.teacher.reset(step.after, replaced, step.after.index + self.num_envs)
+        return step, finished
 
     def arrays(self) -> Arrays:
         """A snapshot from which `restore` continues."""

@@ -12,14 +12,18 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command with the given arguments, or with those of the process."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if in_main_thread:  # imports take a moment, and some of them would swallow a KeyboardInterrupt
-        earlier = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    from groundling.cli.commands import run
-
-    if in_main_thread:
-        signal.signal(signal.SIGINT, earlier)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Until a command runs, Ctrl-C ends at once: some imports would swallow a KeyboardInterrupt.
+    interruptible = threading.current_thread() is threading.main_thread()
+    earlier = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED)) if interruptible else None
     try:
-        run(sys.argv[1:] if arguments is None else arguments)
+        from groundling.cli.commands import run
+
+        if interruptible and given[:1] != ["play"]:  # which handles Ctrl-C itself
+            signal.signal(signal.SIGINT, earlier)
+        run(given)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    finally:
+        if interruptible:
+            signal.signal(signal.SIGINT, earlier)

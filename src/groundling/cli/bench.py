@@ -11,6 +11,7 @@ import numpy as np
 import tyro
 
 from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
+from groundling.episodes import play_step
 from groundling.errors import check_float, check_int
 from groundling.extras import needs
 from groundling.teacher.teacher import Teacher
@@ -128,8 +129,8 @@ def _ours(seconds: float) -> tuple[float, float]:
     def play(rendering: bool) -> int:
         nonlocal episode
         for action in actions:
-            episode, outcome = teacher.step(episode, action)
-            episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + BATCH)
+            step = play_step(teacher, episode, action)
+            episode = teacher.reset(step.after, step.ended, step.after.index + BATCH)
             if rendering:
                 draw(view_cells(episode.state), pictures, frames)
         return actions.size

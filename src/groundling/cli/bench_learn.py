@@ -42,7 +42,7 @@ def measure(iterations: int) -> dict[str, Any]:
     torch.manual_seed(0)
     model = build(config.agent, config.spec())
     assert isinstance(model, InterpreterModel)
-    log = SentenceLog(model.spec.words)
+    log = SentenceLog(model.spec.words, len(config.catalog().icon_class))
     pretraining = QAPretraining(model, config, log)
 
     def update() -> None:
@@ -82,7 +82,8 @@ def measure(iterations: int) -> dict[str, Any]:
 
 def _reference_update(model: InterpreterModel, stage: PPO) -> float:
     """Seconds of one update of the same minibatch with the reference implementation."""
-    rollout: Rollout = stage.collect(np.random.default_rng(0), RunningMeans())
+    types = stage.envs.teacher.language.type_names
+    rollout: Rollout = stage.collect(np.random.default_rng(0), RunningMeans(types=types))
     reference = ReferenceModel(model)
     pictures = stage.pictures.numpy()
     envs = torch.arange(stage.settings.envs_per_minibatch)
@@ -100,4 +101,4 @@ def _reference_update(model: InterpreterModel, stage: PPO) -> float:
     learner = PPO(model, stage.config, stage.log)
     learner.model = WithReference()  # type: ignore[assignment]
     learner.optimizer = stage.optimizer
-    return best_time(lambda: learner.learn_from(rollout, envs, RunningMeans()), seconds=0)
+    return best_time(lambda: learner.learn_from(rollout, envs, RunningMeans(types=types)), seconds=0)

@@ -8,8 +8,8 @@ import tyro
 
 from groundling.cli.output import Json, Seed, print_json, print_table
 from groundling.errors import check_int
-from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, type_index
-from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import Language
 from groundling.teacher.types import Meaning
 from groundling.world.catalog import Catalog
 
@@ -19,19 +19,32 @@ Type = Annotated[
     tyro.conf.arg(
         name="type",
         metavar="TYPE",
-        help=f"Only sentences of this type: {', '.join(TYPES)}.",
+        help="Only sentences of this type, such as nav_obj.",
         help_behavior_hint="(default: all types)",
     ),
 ]
 
 
-def the_grammar() -> Grammar:
-    """The grammar over the built-in icons."""
-    return Grammar(Lexicon(), Catalog.default().pairs)
+File = Annotated[
+    str, tyro.conf.arg(name="language", metavar="FILE", help="Language: `paper`, or the path of a language file.")
+]
+Icons = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="PATH",
+        help="Folder of icons, or +FOLDER to add to the built-in ones.",
+        help_behavior_hint="(default: built-in icons)",
+    ),
+]
 
 
-def _types(name: str | None) -> tuple[str, ...]:
-    return TYPES if name is None else (TYPES[type_index(name)],)
+def load_grammar(language: str, icons: str | None) -> Grammar:
+    """The sentences of a language about some icons."""
+    return Grammar(Language.load(language), Catalog.load(icons))
+
+
+def _types(grammar: Grammar, name: str | None) -> tuple[str, ...]:
+    return grammar.language.type_names if name is None else (grammar.language.type(name).name,)
 
 
 def _record(grammar: Grammar, meaning: Meaning) -> dict[str, Any]:
@@ -39,12 +52,13 @@ def _record(grammar: Grammar, meaning: Meaning) -> dict[str, Any]:
 
 
 @app.command
-def count(as_json: Json = False) -> None:
+def count(language: File = "paper", icons: Icons = None, as_json: Json = False) -> None:
     """Count the templates, slot fillings and sentences of each type."""
-    counts = the_grammar().count()
+    grammar = load_grammar(language, icons)
+    counts = grammar.count()
     rows = [{"type": name, "templates": t, "fillings": p, "sentences": t * p} for name, (t, p) in counts.items()]
     totals = {
-        kind: sum(t * p for name, (t, p) in counts.items() if (name in COMMANDS) == (kind == "nav"))
+        kind: sum(t * p for name, (t, p) in counts.items() if (name in grammar.language.commands) == (kind == "nav"))
         for kind in ("nav", "qa")
     }
     totals["all"] = sum(totals.values())
@@ -60,18 +74,20 @@ def sample(
     type_: Type = None,
     n: Annotated[int, tyro.conf.arg(aliases=["-n"], help="Number of sentences.")] = 10,
     seed: Seed = 0,
+    language: File = "paper",
+    icons: Icons = None,
     as_json: Json = False,
 ) -> None:
     """Sample sentences: a random type, then a template, then words for its slots."""
     check_int("n", n, 0)
     check_int("seed", seed, 0)
-    grammar, rng = the_grammar(), np.random.default_rng(seed)
-    fillings = {name: list(grammar.fillings(name)) for name in _types(type_)}
+    grammar, rng = load_grammar(language, icons), np.random.default_rng(seed)
+    fillings = {name: list(grammar.fillings(name)) for name in _types(grammar, type_)}
     meanings = []
     for _ in range(n):
         name = str(rng.choice(list(fillings)))
         slots = fillings[name][rng.integers(len(fillings[name]))]
-        meanings.append(Meaning(name, int(rng.integers(len(grammar.templates[name]))), slots))
+        meanings.append(grammar.meaning(name, int(rng.integers(len(grammar.templates[name]))), slots))
     records = [_record(grammar, meaning) for meaning in meanings]
     if as_json:
         return print_json(records)
@@ -87,13 +103,15 @@ def list_(
             aliases=["-n"], metavar="INT", help="Maximum number of sentences.", help_behavior_hint="(default: all)"
         ),
     ] = None,
+    language: File = "paper",
+    icons: Icons = None,
     as_json: Json = False,
 ) -> None:
     """List every sentence, one per line, in the order of the grammar."""
     if n is not None:
         check_int("n", n, 0)
-    grammar = the_grammar()
-    meanings = itertools.chain.from_iterable(grammar.meanings(name) for name in _types(type_))
+    grammar = load_grammar(language, icons)
+    meanings = itertools.chain.from_iterable(grammar.meanings(name) for name in _types(grammar, type_))
     for meaning in itertools.islice(meanings, n):
         if as_json:
             print_json(_record(grammar, meaning))
@@ -106,10 +124,12 @@ def parse(
     sentence: Annotated[
         tyro.conf.Positional[str], tyro.conf.arg(metavar="SENTENCE", help="Sentence to parse, in quotes.")
     ],
+    language: File = "paper",
+    icons: Icons = None,
     as_json: Json = False,
 ) -> None:
     """Print the type and slots of a sentence, or why it is not in the language."""
-    grammar = the_grammar()
+    grammar = load_grammar(language, icons)
     meaning = grammar.parse(grammar.lexicon.encode(sentence))
     record = _record(grammar, meaning)
     if as_json:

@@ -8,9 +8,9 @@ from PIL import Image
 
 from groundling.cli.output import Json, Seed, print_json, print_table
 from groundling.env import EnvOptions
+from groundling.episodes import play_to_end
 from groundling.errors import InputError, check_int
-from groundling.teacher.grammar import TYPES
-from groundling.teacher.lexicon import OBJECTS
+from groundling.teacher.language import OBJECT, Language
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import DISPLAY_PIXELS
@@ -64,9 +64,10 @@ def show(
         return print_json({**describe(teacher, begun), "shortest_path": actions})
     print(ansi(begun.state, teacher.catalog)[0])
     answer = begun.question.answer[0]
-    rows = [("command", teacher.text(begun.command, 0), TYPES[begun.command.type[0]])]
+    types = teacher.language.type_names
+    rows = [("command", teacher.text(begun.command, 0), types[begun.command.type[0]])]
     if answer >= 0:
-        rows.append(("question", teacher.text(begun.question, 0), TYPES[begun.question.type[0]]))
+        rows.append(("question", teacher.text(begun.question, 0), types[begun.question.type[0]]))
         rows.append(("answer", teacher.lexicon.words[answer], ""))
     rows.append(("shortest path", " ".join(actions), f"{len(actions)} steps"))
     print_table(f"Episode {episode} of seed {seed}", ("", "", ""), rows)
@@ -80,7 +81,7 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Replay episodes of a JSON Lines file, and print positions and rewards."""
-    episodes = replay_file(file, OBJECTS)
+    episodes = replay_file(file, Language.paper().word_classes[OBJECT])
     if as_json:
         for played in episodes:
             print_json(played)
@@ -93,26 +94,20 @@ def replay(
 
 def shortest_path_actions(teacher: Teacher, episode: EpisodeBatch) -> list[str]:
     """The names of the actions on a shortest path to the target, for a batch of one."""
-    actions = []
-    ended = False
-    while not ended:
-        action, _ = best_actions(episode.state)
-        episode, outcome = teacher.step(episode, action, ask=False)
-        actions.append(ACTIONS[action[0]])
-        ended = bool(outcome.terminated[0] or outcome.truncated[0])
-    return actions
+    steps = play_to_end(teacher, episode, lambda now, _: best_actions(now.state)[0])
+    return [ACTIONS[best_actions(step.before.state)[0][0]] for _, step in steps]
 
 
 def describe(teacher: Teacher, episode: EpisodeBatch) -> dict[str, Any]:
     """A batch of one as plain data, in the form that `replay` reads, with its sentences."""
-    scenario = Scenario.of_state(episode.state)
+    scenario, types = Scenario.of_state(episode.state), teacher.language.type_names
     return {
         **scenario.to_dict(teacher.catalog),
         "target": scenario.at(int(episode.state.target[0])),
         "max_steps": teacher.world.step_limit,
         "command": teacher.text(episode.command, 0),
-        "command_type": TYPES[episode.command.type[0]],
+        "command_type": types[episode.command.type[0]],
         "question": teacher.text(episode.question, 0) or None,
-        "question_type": TYPES[episode.question.type[0]] if episode.question.type[0] >= 0 else None,
+        "question_type": types[episode.question.type[0]] if episode.question.type[0] >= 0 else None,
         "answer": teacher.lexicon.words[episode.question.answer[0]] if episode.question.answer[0] >= 0 else None,
     }

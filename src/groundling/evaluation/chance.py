@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from groundling import seeds
+from groundling.episodes import play_to_end
 from groundling.evaluation.estimates import Estimate
 from groundling.teacher.teacher import Teacher
 from groundling.world.simulation import ACTIONS
@@ -16,16 +17,11 @@ def chance_level(teacher: Teacher, episodes: int, seed: int = seeds.EVALUATION) 
     episode = teacher.begin(seed, np.arange(episodes))
     success, reward = np.zeros((2, episodes))
     answers, answered_in = [], []
-    alive = np.arange(episodes)
-    while len(alive):
-        asked = episode.question.answer >= 0
-        answers.append(episode.question.answer[asked])
-        answered_in.append(alive[asked])
-        episode, outcome = teacher.step(episode, rng.integers(0, len(ACTIONS), len(alive)))
-        success[alive] = outcome.terminated
-        reward[alive] += outcome.reward
-        running = ~(outcome.terminated | outcome.truncated)
-        alive, episode = alive[running], episode.select(running)
+    for running, step in play_to_end(teacher, episode, lambda _, running: rng.integers(0, len(ACTIONS), len(running))):
+        answers.append(step.before.question.answer[step.asked])
+        answered_in.append(running[step.asked])
+        success[running] = step.terminated
+        reward[running] += step.reward
     every = np.concatenate(answers).astype(np.int64)
     counts = np.bincount(every, minlength=len(teacher.lexicon))
     correct = (every == counts.argmax()).astype(np.float64)

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from groundling import seeds
 from groundling.agent import Model, Output
+from groundling.episodes import play_to_end
 from groundling.evaluation.attention_targets import attention_targets
 from groundling.evaluation.chance import chance_level
 from groundling.evaluation.estimates import Estimate, Floats
 from groundling.rollout import Frames, sample_actions
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SamplingConfig, SentenceBatch
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
@@ -51,9 +51,9 @@ class Record:
     correct: Floats
     question_attention: Floats
 
-    def commands(self, type_: str | None = None) -> dict[str, Estimate | None]:
-        """Estimates over all episodes, or those with commands of one type."""
-        chosen = np.full(len(self.success), True) if type_ is None else self.command_type == TYPES.index(type_)
+    def commands(self, type_: int | None = None) -> dict[str, Estimate | None]:
+        """Estimates over all episodes, or those with commands of one type (its index)."""
+        chosen = np.full(len(self.success), True) if type_ is None else self.command_type == type_
         attention = self.command_attention[chosen] if len(self.command_attention) else self.command_attention
         return {
             "success_rate": Estimate.of_proportion(self.success[chosen]),
@@ -63,9 +63,9 @@ class Record:
             "command_attention": Estimate.of_mean(attention, low=0, high=1),
         }
 
-    def questions(self, type_: str | None = None) -> dict[str, Estimate | None]:
-        """Estimates over all questions, or those of one type."""
-        chosen = np.full(len(self.correct), True) if type_ is None else self.question_type == TYPES.index(type_)
+    def questions(self, type_: int | None = None) -> dict[str, Estimate | None]:
+        """Estimates over all questions, or those of one type (its index)."""
+        chosen = np.full(len(self.correct), True) if type_ is None else self.question_type == type_
         episodes = self.question_episode[chosen]
         attention = (
             Estimate.of_mean(self.question_attention[chosen], episodes, 0, 1) if len(self.question_attention) else None
@@ -119,23 +119,23 @@ class Evaluator:
         success, reward, steps, wrong = np.zeros((4, len(index)))
         questions = _QuestionRecord()
         command_attention = np.zeros(0)
-        alive = np.arange(len(index))
-        now = first
-        while len(alive):
+
+        def act(now: EpisodeBatch, running: NDArray[np.int64]) -> NDArray[np.int64]:
+            nonlocal command_attention
             output = self._forward(now)
-            self._record_questions(questions, index[alive], now, output)
+            self._record_questions(questions, index[running], now, output)
             if self.attention and output.x_loc is not None and now is first:
                 command_attention = self._attention_mass(now, output.x_loc, now.command)
             logits = output.action_logits
-            actions = logits.argmax(1).cpu().numpy() if self.greedy else sample_actions(logits, rng)
-            after, outcome = self.teacher.step(now, actions)
-            reward[alive] += outcome.reward
-            steps[alive] += 1
-            on_object = after.state.grid[np.arange(len(alive)), after.state.agent] >= FIRST_ICON
-            wrong[alive] += on_object & ~outcome.terminated
-            success[alive] = outcome.terminated
-            running = ~(outcome.terminated | outcome.truncated)
-            alive, now = alive[running], after.select(running)
+            return logits.argmax(1).cpu().numpy() if self.greedy else sample_actions(logits, rng)
+
+        for running, step in play_to_end(self.teacher, first, act):
+            state = step.after.state
+            on_object = state.grid[np.arange(len(running)), state.agent] >= FIRST_ICON
+            reward[running] += step.reward
+            steps[running] += 1
+            wrong[running] += on_object & ~step.terminated
+            success[running] = step.terminated
         return Record(
             command_type=first.command.type.astype(np.int64),
             success=success,
@@ -174,7 +174,7 @@ class Evaluator:
 
     def _attention_mass(self, episode: EpisodeBatch, x_loc: Tensor, sentences: SentenceBatch) -> Floats:
         """[B]: the fraction of attention on the cells that the sentences refer to."""
-        true = attention_targets(episode.state, sentences, self.teacher.catalog)
+        true = attention_targets(self.teacher, episode, sentences)
         return np.asarray((x_loc.double().cpu().numpy() * true).sum(1))
 
 
@@ -208,8 +208,8 @@ def evaluate(
 
     Navigation is reported for the greedy and the sampled policy; questions per type do not depend on the policy.
     """
-    commands = [type_ for type_ in teacher.types if type_ in COMMANDS]
-    questions = [type_ for type_ in teacher.types if type_ in QUESTIONS and model.has_answer_head]
+    commands = [name for name in teacher.types if name in teacher.language.commands]
+    questions = [name for name in teacher.types if name in teacher.language.questions and model.has_answer_head]
     total = len(POLICIES) * (episodes + len(commands) * episodes_per_type) + len(questions) * episodes_per_type
     done = 0
 
@@ -231,12 +231,12 @@ def evaluate(
         for k, type_ in enumerate(commands):
             evaluator = Evaluator(model, of_one_type(teacher, type_), greedy)
             record = evaluator.run(episodes_per_type, seeds.EVALUATION_COMMANDS + k, advance)
-            report[policy]["commands"][type_] = _plain(record.commands(type_))
+            report[policy]["commands"][type_] = _plain(record.commands(teacher.language.type_names.index(type_)))
     report["questions"] = {}
     for k, type_ in enumerate(questions):
         evaluator = Evaluator(model, of_one_type(teacher, type_), greedy=True)
         record = evaluator.first_questions(episodes_per_type, seeds.EVALUATION_QUESTIONS + k, advance)
-        report["questions"][type_] = _plain(record.questions(type_))
+        report["questions"][type_] = _plain(record.questions(teacher.language.type_names.index(type_)))
     for policy in POLICIES:
         report[policy]["mean_over_types"] = {
             "success_rate": _mean(report[policy]["commands"], "success_rate"),

@@ -74,7 +74,7 @@ class ActorCritic(Stage):
         now = self.observe()
         output = self.model(now.view(self.pictures), now.commands)
         actions = sample_actions(output.action_logits, rng, self.exploration)
-        outcome, finished, after = self.envs.step(actions)
+        step, finished = self.envs.step(actions)
         metrics.add_episodes(finished)
         metrics.add("frames", len(actions))
         metrics.add("env_steps", len(actions))
@@ -82,9 +82,9 @@ class ActorCritic(Stage):
             {
                 **{name: part.cpu() for name, part in now._asdict().items()},
                 "actions": torch.from_numpy(actions),
-                "rewards": torch.from_numpy(outcome.reward).float(),
-                "terminated": torch.from_numpy(outcome.terminated),
-                "next_cells": after.cells,
+                "rewards": torch.from_numpy(step.reward).float(),
+                "terminated": torch.from_numpy(step.terminated),
+                "next_cells": Frames.of(step.after).cells,
             }
         )
 

@@ -1,6 +1,7 @@
 """Everything that determines a training run, as data: the same config and one thread give the same weights."""
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Self
 
 import tyro
@@ -9,9 +10,10 @@ from groundling.agent import EnvSpec
 from groundling.agent.config import AgentConfig
 from groundling.errors import InputError, check_choice, check_float, check_int
 from groundling.read_json import from_plain
-from groundling.teacher.grammar import QUESTIONS
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import Language
 from groundling.teacher.splits import JOINT, KINDS, Split, check_holdout
-from groundling.teacher.teacher import Teacher, make_split, make_teacher
+from groundling.teacher.teacher import Teacher, make_split
 from groundling.teacher.types import SamplingConfig
 from groundling.world.catalog import Catalog
 from groundling.world.simulation import ACTIONS
@@ -55,9 +57,9 @@ class QAPretrainingConfig:
         """Number of calls of `Stage.update`."""
         return self.updates
 
-    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
-        """How episodes are sampled, given the sentence types of split and maps."""
-        types = tuple(name for name in QUESTIONS if name in available)
+    def sampling(self, teacher: Teacher) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of language, split and maps."""
+        types = tuple(name for name in teacher.language.questions if name in teacher.types)
         return SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, types or None)
 
 
@@ -108,7 +110,7 @@ class PPOConfig:
         "rec_bw_obj2loc",
         "rec_bw_obj2col",
     )
-    """Sentence types of the type-balanced fraction; types that split or maps exclude are ignored."""
+    """Sentence types of the type-balanced fraction, besides a user's own, as far as split and maps allow them."""
     # A small norm would suppress the answer loss.
     max_grad_norm: float = 10.0
     """Gradient norm above which gradients are scaled down to it."""
@@ -118,9 +120,10 @@ class PPOConfig:
         """Number of calls of `Stage.update`."""
         return self.iterations
 
-    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
-        """How episodes are sampled, given the sentence types of split and maps."""
-        types = tuple(name for name in self.balanced_types if name in available)
+    def sampling(self, teacher: Teacher) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of language, split and maps."""
+        own = [name for name in teacher.language.type_names if name not in Language.paper().type_names]
+        types = tuple(name for name in (*self.balanced_types, *own) if name in teacher.types)
         return SamplingConfig(0, self.type_balanced_fraction, types or None)
 
 
@@ -159,8 +162,8 @@ class ActorCriticConfig:
         """Number of calls of `Stage.update`."""
         return self.updates
 
-    def sampling(self, available: tuple[str, ...]) -> SamplingConfig:
-        """How episodes are sampled, given the sentence types of split and maps."""
+    def sampling(self, teacher: Teacher) -> SamplingConfig:
+        """How episodes are sampled, given the sentence types of language, split and maps."""
         return SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction)
 
 
@@ -170,12 +173,17 @@ class TrainConfig:
 
     seed: int = 0
     """Random seed of initial weights, episodes and action sampling."""
+    language: str = "paper"
+    """Language of the teacher: `paper`, or a language file."""
     split: str = "normal"
-    """Held out: nothing (normal), word pairs (zs1), words except as answers (zs2), words (novel), or zs1+zs2."""
+    """Held out: nothing (normal), word pairs (zs1), words except as answers (zs2), words (novel), zs1+zs2, categories
+    (category), wordings (paraphrase), long sentences (length), icons (icon), or what `module:Class` holds out."""
     holdout: float = 50.0
-    """X: percentage of the word pairs or words that is held out."""
+    """X: percentage of the word pairs, words, wordings or icons that is held out."""
     split_seed: int = 0
-    """Random seed of the choice of held-out word pairs or words."""
+    """Random seed of the choice of what is held out."""
+    icons: str | None = None
+    """Folder of icons that replaces the built-in ones, or `+FOLDER` to add to them (None: the built-in ones)."""
     num_classes: int | None = None
     """Number of object classes in the world (None: all)."""
     world: Annotated[WorldConfig, tyro.conf.arg(name="")] = WorldConfig()  # noqa: RUF009 - frozen, as all defaults here
@@ -204,10 +212,11 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, (1 << 36) - 1)
-        check_choice("split", self.split, (*KINDS, JOINT))
+        if ":" not in self.split:
+            check_choice("split", self.split, (*KINDS, JOINT))
         check_holdout(self.holdout)
         if self.num_classes is not None:
-            check_int("num_classes", self.num_classes, 1, len(Catalog.default().classes))
+            check_int("num_classes", self.num_classes, 1)
         if not any(stage.length for stage in self.stages.values()):
             raise InputError("at least one stage must have updates or iterations, got none")
         for name in ("word_weight_decay", "reader_weight_decay"):
@@ -230,25 +239,24 @@ class TrainConfig:
 
     def catalog(self) -> Catalog:
         """The icons of all classes, or of `num_classes` evenly spaced ones."""
-        whole = Catalog.default()
-        if self.num_classes is None:
-            return whole
-        count = self.num_classes
-        return whole.only([whole.classes[k * len(whole.classes) // count] for k in range(count)])
+        return _catalog(self.icons, self.num_classes)
+
+    def grammar(self) -> Grammar:
+        """The language over these icons."""
+        return Grammar(_language(self.language), self.catalog())
 
     def split_for(self, tested: str) -> Split:
         """What training holds out, tested as `tested` (zs1 or zs2) if it holds out both."""
-        return make_split(self.split, self.holdout, self.split_seed, self.catalog(), tested)
+        return make_split(self.split, self.holdout, self.split_seed, self.grammar(), tested)
 
     def teacher(self, phase: str = "train", sampling: SamplingConfig | None = None, tested: str = "zs2") -> Teacher:
         """A teacher of this run's world and split, by default with the natural distribution at full difficulty."""
-        catalog = self.catalog()
-        return make_teacher(self.world, self.split_for(tested), phase=phase, catalog=catalog, sampling=sampling)
+        return Teacher(self.world, self.split_for(tested), phase, self.catalog(), sampling, _language(self.language))
 
     def stage_teacher(self, stage: str) -> Teacher:
         """The teacher of a training stage."""
         teacher = self.teacher()
-        return teacher.with_sampling(self.stages[stage].sampling(teacher.types))
+        return teacher.with_sampling(self.stages[stage].sampling(teacher))
 
     def spec(self) -> EnvSpec:
         """The sizes that the world fixes for the model."""
@@ -261,6 +269,21 @@ class TrainConfig:
     def of(cls, record: Any) -> Self:
         """The config of plain data; unknown fields and wrong types are errors."""
         return from_plain(cls, record, "training config")
+
+
+@lru_cache(maxsize=8)
+def _catalog(icons: str | None, num_classes: int | None) -> Catalog:
+    """Cached, because a run asks for its catalog many times."""
+    whole = Catalog.load(icons)
+    if num_classes is None:
+        return whole
+    check_int("num_classes", num_classes, 1, len(whole.classes))
+    return whole.only([whole.classes[k * len(whole.classes) // num_classes] for k in range(num_classes)])
+
+
+@lru_cache(maxsize=8)
+def _language(language: str) -> Language:
+    return Language.load(language)
 
 
 _AT_LEAST_1 = (

@@ -110,21 +110,21 @@ class PPO(Stage):
         frames, agent = self.observe(), torch.from_numpy(self.envs.episode.state.agent)
         output = self.model(frames.view(self.pictures), frames.commands)
         chosen = sample_actions(output.action_logits, rng)
-        outcome, finished, after = self.envs.step(chosen)
+        step, finished = self.envs.step(chosen)
         metrics.add_episodes(finished)
         action = torch.from_numpy(chosen).to(self.device)
-        terminated = torch.from_numpy(outcome.terminated).to(self.device)
-        truncated = torch.from_numpy(outcome.truncated).to(self.device)
+        terminated = torch.from_numpy(step.terminated).to(self.device)
+        truncated = torch.from_numpy(step.truncated).to(self.device)
         bootstrap = torch.zeros_like(output.value)
         if truncated.any():
-            final = after.to(self.device).select(truncated)
+            final = Frames.of(step.after).to(self.device).select(truncated)
             bootstrap[truncated] = self.model(final.view(self.pictures), final.commands).value
         return Transition(
             *frames,
             agent=agent,
             action=action,
             log_prob=_log_prob(output.action_logits, action),
-            reward=torch.from_numpy(outcome.reward).float().to(self.device),
+            reward=torch.from_numpy(step.reward).float().to(self.device),
             value=output.value,
             terminated=terminated,
             ended=terminated | truncated,

@@ -15,14 +15,14 @@ from groundling.errors import TrainingError
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
 from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
-from groundling.teacher.grammar import TYPES
 
 
 class RunningMeans:
     """Running sums and counts of named metrics."""
 
-    def __init__(self, pairs: Mapping[str, Sequence[float]] | None = None) -> None:
-        """`pairs`: sums and counts to continue from."""
+    def __init__(self, pairs: Mapping[str, Sequence[float]] | None = None, types: Sequence[str] = ()) -> None:
+        """`pairs`: sums and counts to continue from; `types`: the names of the sentence types."""
+        self.types = types
         self.total: dict[str, float] = defaultdict(float)
         self.count: dict[str, float] = defaultdict(float)
         for name, (total, count) in (pairs or {}).items():
@@ -45,7 +45,7 @@ class RunningMeans:
         types = frames.types[asked].cpu()
         for type_ in types.unique().tolist():
             of_type = correct[types == type_]
-            self.add(f"qa_accuracy/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+            self.add(f"qa_accuracy/{self.types[type_]}", float(of_type.sum()), len(of_type))
 
     def add_episodes(self, finished: FinishedEpisodes) -> None:
         """Add reward, length and success rate of finished episodes, overall and per command type."""
@@ -54,7 +54,7 @@ class RunningMeans:
         self.add("success_rate", float(finished.success.sum()), len(finished.success))
         for type_ in np.unique(finished.type):
             of_type = finished.success[finished.type == type_]
-            self.add(f"success_rate/{TYPES[type_]}", float(of_type.sum()), len(of_type))
+            self.add(f"success_rate/{self.types[type_]}", float(of_type.sum()), len(of_type))
 
     def merge(self, other: "RunningMeans") -> None:
         """Add the sums and counts of another."""
@@ -109,7 +109,7 @@ class Stage(ABC):
     def update(self) -> RunningMeans:
         """Make one update; return its metrics."""
         key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
-        metrics = RunningMeans()
+        metrics = RunningMeans(types=self.envs.teacher.language.type_names)
         self.learn(np.random.Generator(np.random.Philox(key=key)), metrics)
         self.updates += 1
         return metrics

@@ -58,7 +58,7 @@ class TrainedAgent:
     @cached_property
     def lexicon(self) -> Lexicon:
         """The words and their tokens."""
-        return Lexicon.of_words(self.words)
+        return Lexicon.of_words(self.words, self.config.grammar().language)
 
     @cached_property
     def split(self) -> Split:
@@ -150,11 +150,12 @@ class TrainedAgent:
         model = self.model
         if not isinstance(model, InterpreterModel) or not model.has_answer_head:
             raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
-        words = self.words if word in self.words else Lexicon.of_words((*self.words, word)).words
+        words = self.words if word in self.words else Lexicon.of_words((*self.words, word), self.lexicon.language).words
         model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
         taught = replace(self, checkpoint=replace(self.checkpoint, model=model, words=words))
         novel = set(self.split.held_out_words) if self.split.kind == "novel" else set()
-        known = [name for name in self.config.catalog().classes if name not in novel and name != word]
+        objects = self.lexicon.class_words(self.config.catalog().classes)
+        known = [name for name in objects if name not in novel and name != word]
         images = []
         for image, _, _ in examples:
             array, single = self._images(image)
@@ -184,7 +185,10 @@ class TrainedAgent:
         if same or (config.split == JOINT and kind in ("zs1", "zs2")):
             return config.teacher(phase, tested=kind or "zs2")
         chosen, percent = kind or config.split, config.holdout if holdout is None else holdout
-        return make_teacher(config.world, chosen, percent, config.split_seed, phase, config.catalog())
+        grammar = config.grammar()
+        return make_teacher(
+            config.world, chosen, percent, config.split_seed, phase, grammar.catalog, language=grammar.language
+        )
 
     def _view(self, observation: dict[str, Any]) -> tuple[View, bool]:
         """The view of an observation, and whether it is a single one."""

@@ -95,7 +95,7 @@ class Trainer:
         if not self.model.has_answer_head:
             self.order = [name for name in self.order if name != QAPretraining.name]
         self.progress = Progress(self.order[0])
-        self.log = SentenceLog(self.model.spec.words)
+        self.log = SentenceLog(self.model.spec.words, len(config.catalog().icon_class))
         self.stage = self._make_stage(self.progress.stage)
         self.signal: int | None = None
         self.lock = _claim_folder(folder, config)  # not earlier: bad input above leaves no folder behind
@@ -321,7 +321,7 @@ def check_run(folder: Path, config: TrainConfig) -> LeakCheck:
     if not log:
         raise InputError(f"folder {folder}: its state has no log of sentences; it was saved by another version")
     teacher = config.teacher()
-    return check_leaks(log["hashes"].numpy(), log["answers"].numpy(), teacher.split, teacher.grammar)
+    return check_leaks({name: tensor.numpy() for name, tensor in log.items()}, teacher.split, teacher.grammar)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

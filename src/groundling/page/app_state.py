@@ -42,9 +42,9 @@ class ServedAgent:
         return self.trained.teacher(phase="train" if self.novel_words else "test")
 
     @property
-    def icons_and_size(self) -> tuple[str, int]:
-        """Hash of the icons and size of the maps on which the agent was trained."""
-        return self.trained.checkpoint.icons, self.teacher.world.size
+    def world_and_language(self) -> tuple[str, int, str]:
+        """Hash of the icons, size of the maps and hash of the language with which the agent was trained."""
+        return self.trained.checkpoint.icons, self.teacher.world.size, self.teacher.language.hash
 
 
 class AppState:
@@ -55,15 +55,17 @@ class AppState:
         self.inference = BatchedInference()
         first, *others = agents
         for other in others:
-            if other.icons_and_size != first.icons_and_size:
+            if other.world_and_language != first.world_and_language:
                 raise InputError(
-                    f"{other.name} must have the icons and the map size of {first.name}; compare agents of one world"
+                    f"{other.name} must have the icons, the map size and the language of {first.name}; compare agents "
+                    "of one world"
                 )
         base = first.teacher
         self.catalog = base.catalog
         self.icon_sheet = png_bytes(_icon_sheet(self.catalog.pictures[DISPLAY_PIXELS]))
         """PNG of the icons of all cells, SHEET_COLUMNS per row."""
-        self.scenes = SceneReader(Teacher(base.world, catalog=base.catalog), limits)
+        self.language = base.language
+        self.scenes = SceneReader(Teacher(base.world, catalog=base.catalog, language=base.language), limits)
 
     def sample_world(self, seed: int) -> tuple[Scene, str, str]:
         """A random scene, with a command and a question of the first agent's teacher for it."""

@@ -18,7 +18,6 @@ from groundling.page.scene import Scene
 from groundling.page.sentence_check import COMMAND, QUESTION, SentenceCheck
 from groundling.page.uploads import decode_png, icon_base64
 from groundling.teacher.episode_sampling import EMPTY_CELL_ODDS
-from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.lexicon import check_new_word
 from groundling.teacher.valid_sentences import valid_sentences, verbalize
 from groundling.world.scenario import read_position
@@ -83,7 +82,8 @@ class Client:
         valid = [
             sentence
             for sentence in valid_sentences(scene.teacher, scene.scenario.state())
-            if (sentence.type in COMMANDS) == (kind == COMMAND) and agent.knows(sentence, scene)
+            if scene.teacher.language.type(sentence.type).is_command == (kind == COMMAND)
+            and agent.knows(sentence, scene)
         ]
         if not valid:
             raise InputError(f"the teacher has no {kind} for this world; add an object, or remove walls around one")
@@ -126,7 +126,7 @@ class Client:
         name = message.text("name", limits.name_chars)
         image = decode_png(message.text("png", 2 * limits.upload_bytes), limits.upload_bytes, limits.upload_pixels)
         message.end()
-        check_new_word(name)
+        check_new_word(name, self.app_state.language)
         return {"name": name, "png": icon_base64(image)}
 
     def teach(self, message: Message) -> Reply:

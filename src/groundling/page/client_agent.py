@@ -15,9 +15,7 @@ from groundling.page.explanations import explanation, intermediate_values
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
 from groundling.page.sentence_check import QUESTION, UNSEEN, SentenceCheck, check_sentence
-from groundling.teacher.grammar import COMMANDS
-from groundling.teacher.lexicon import OBJECTS, Lexicon
-from groundling.teacher.types import Meaning
+from groundling.teacher.language import OBJECT
 from groundling.teacher.valid_sentences import ValidSentence
 from groundling.world.catalog import FIRST_ICON
 from groundling.world.rendering import on_map
@@ -50,7 +48,8 @@ class ClientAgent:
 
     def teach(self, word: str, examples: list[Example], cancelled: Callable[[], bool]) -> "ClientAgent":
         """The agent after learning the name of an object from examples; see `TrainedAgent.teach`."""
-        if word in Lexicon().words and word not in OBJECTS:
+        language = self.trained.lexicon.language
+        if word in language.words and word not in language.word_classes[OBJECT]:
             raise InputError(f"a taught word must name an object, got {word!r}; it already has another meaning")
         return ClientAgent(self.served, self.trained.teach(word, examples, cancelled), self.unseen - {word})
 
@@ -60,14 +59,14 @@ class ClientAgent:
     def knows(self, sentence: ValidSentence, scene: Scene) -> bool:
         """Whether it knows all content words of a sentence, and of its answer."""
         words = {*sentence.slots.values()}
-        if sentence.type not in COMMANDS:
+        if not scene.teacher.language.type(sentence.type).is_command:
             words.add(scene.teacher.lexicon.words[sentence.outcome])
         return words <= {*self.words} - self.unseen
 
     def is_test_sentence(self, sentence: ValidSentence) -> bool:
         """Whether a sentence belongs to the held-out split; always true for an agent with novel words."""
         teacher = self.served.teacher
-        meaning = Meaning(sentence.type, 0, sentence.slots)
+        meaning = teacher.grammar.meaning(sentence.type, 0, sentence.slots)
         return bool(self.served.novel_words) or teacher.split.allows(meaning, teacher.phase)
 
     def step(self, scene: Scene, check: SentenceCheck, inference: BatchedInference) -> dict[str, Any]:

@@ -81,4 +81,4 @@ class SceneReader:
         catalog: Catalog = self.base.catalog
         for name, text in drawings:
             catalog = catalog.with_class(name, decode_png(text, _ICON_BYTES, DISPLAY_PIXELS))
-        return Teacher(self.base.world, catalog=catalog)
+        return Teacher(self.base.world, catalog=catalog, language=self.base.language)

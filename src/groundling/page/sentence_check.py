@@ -7,7 +7,6 @@ from typing import Any
 from groundling.errors import InputError
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
-from groundling.teacher.grammar import COMMANDS
 from groundling.teacher.lexicon import split_words
 from groundling.teacher.types import Meaning
 from groundling.teacher.valid_sentences import valid_sentences
@@ -31,6 +30,8 @@ class SentenceCheck:
     """None for a free-form sentence, which is not in the grammar."""
     parse_error: str
     """Why a free-form sentence is not in the grammar; empty otherwise."""
+    is_command: bool = False
+    """Whether it is a sentence of the grammar that is a command."""
     target: int | None = None
     """Target position of a command, if the teacher could give it in this scene."""
     answer: str | None = None
@@ -43,7 +44,7 @@ class SentenceCheck:
         """COMMAND, QUESTION or FREE_FORM."""
         if self.meaning is None:
             return FREE_FORM
-        return COMMAND if self.meaning.type in COMMANDS else QUESTION
+        return COMMAND if self.is_command else QUESTION
 
     def to_dict(self, scene: Scene) -> dict[str, Any]:
         """As plain data for the page."""
@@ -75,7 +76,8 @@ def check_sentence(
     states = tuple(_state(word, lexicon, unseen, drawn) for word in words)
     unknown = [word for word, state in zip(words, states, strict=True) if state == UNKNOWN]
     suggestions = {word: next(iter(get_close_matches(word, lexicon, 1, 0.5)), None) for word in unknown}
-    check = SentenceCheck(tuple(words), states, suggestions, meaning, parse_error)
+    is_command = meaning is not None and scene.teacher.language.type(meaning.type).is_command
+    check = SentenceCheck(tuple(words), states, suggestions, meaning, parse_error, is_command)
     return check if meaning is None else _with_outcome(check, meaning, scene)
 
 

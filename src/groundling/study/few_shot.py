@@ -28,7 +28,8 @@ def word_teacher(agent: TrainedAgent, word: str, catalog: Catalog | None = None)
         novel = set(agent.split.held_out_words)
         whole = agent.config.catalog()
         catalog = whole.only([name for name in whole.classes if name == word or name not in novel])
-    return Teacher(agent.config.world, replace(agent.split, held_out=((word,),)), "test", catalog)
+    language = agent.config.grammar().language
+    return Teacher(agent.config.world, replace(agent.split, held_out=((word,),)), "test", catalog, language=language)
 
 
 def word_examples(agent: TrainedAgent, word: str, catalog: Catalog | None = None) -> Iterator[Example]:

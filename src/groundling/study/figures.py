@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from groundling.study.curves import learning, write
 from groundling.study.tables import METHODS, Result, holdout, ordered
-from groundling.teacher.grammar import COMMANDS
+from groundling.teacher.language import Language
 from groundling.world.catalog import DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import draw
 
@@ -33,6 +33,7 @@ HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=Tr
 TOPIC_STYLES = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
 INK = (0.145, 0.388, 0.784)
 """The blue of attention maps, as on the page."""
+COMMANDS = Language.paper().commands
 
 
 def draw_all(results: Sequence[Result], representations: Path | None, out: Path, log: Callable[[str], None]) -> None:

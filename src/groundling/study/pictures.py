@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from groundling.agent import Model
+from groundling.episodes import play_to_end
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SentenceBatch
@@ -124,15 +125,16 @@ def attention_sheet(agent: TrainedAgent, teacher: Teacher, episode: EpisodeBatch
 def walk(agent: TrainedAgent, teacher: Teacher, episode: EpisodeBatch) -> list[Image.Image]:
     """The frames of one episode: attention to the command, questions, answers and steps."""
     frames = []
-    over = False
-    while not over:
-        response = respond(agent, teacher, episode, 0, episode.command)
-        lines = [f"Teacher: {teacher.text(episode.command, 0)}"]
-        if episode.question.type[0] >= 0:
-            answer = respond(agent, teacher, episode, 0, episode.question).answer
-            lines += [f"Teacher: {teacher.text(episode.question, 0)}", f"Agent: {answer.capitalize()}."]
-        frames.append(captioned(teacher, episode, 0, lines, response.x_loc))
-        episode, outcome = teacher.step(episode, np.array([response.action]))
-        over = bool(outcome.terminated[0] or outcome.truncated[0])
-    end = "Target reached." if outcome.terminated[0] else "Step limit reached."
-    return [*frames, captioned(teacher, episode, 0, [f"Teacher: {teacher.text(episode.command, 0)}", end])]
+
+    def act(now: EpisodeBatch, _: NDArray[np.int64]) -> NDArray[np.int64]:
+        response = respond(agent, teacher, now, 0, now.command)
+        lines = [f"Teacher: {teacher.text(now.command, 0)}"]
+        if now.question.type[0] >= 0:
+            answer = respond(agent, teacher, now, 0, now.question).answer
+            lines += [f"Teacher: {teacher.text(now.question, 0)}", f"Agent: {answer.capitalize()}."]
+        frames.append(captioned(teacher, now, 0, lines, response.x_loc))
+        return np.array([response.action])
+
+    *_, (_, last) = play_to_end(teacher, episode, act)
+    end = "Target reached." if last.terminated[0] else "Step limit reached."
+    return [*frames, captioned(teacher, last.after, 0, [f"Teacher: {teacher.text(episode.command, 0)}", end])]

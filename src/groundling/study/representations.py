@@ -22,15 +22,12 @@ from groundling.errors import InputError
 from groundling.evaluation.evaluator import of_one_type
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.study.pictures import explain_sentence
-from groundling.teacher.grammar import QUESTIONS
-from groundling.teacher.lexicon import COLORS, DIRECTIONS, OBJECTS, RELATIONS
+from groundling.teacher.language import COLOR, DIRECTION, OBJECT, RELATION, Language
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SentenceBatch
 from groundling.world.rendering import map_cells, on_map
 
 BATCH = 2000
-TOPIC_WORDS = (COLORS, tuple(word for word in OBJECTS if word not in COLORS), RELATIONS)
-"""`orange`, both a color and an object, counts as a color."""
 STEP_BY_STEP = (
     ("nav_col_obj", "command"),
     ("nav_nr_obj", "command"),
@@ -42,9 +39,18 @@ STEP_BY_STEP = (
 """Sentence types of the six examples."""
 
 
-def topic(word: str) -> int:
-    """The index of a word's topic: color, object, spatial relation, or none of them."""
-    return next((k for k, words in enumerate(TOPIC_WORDS) if word in words), len(TOPIC_WORDS))
+def topic_words(language: Language) -> tuple[tuple[str, ...], ...]:
+    """The words of the topics: colors, objects, spatial relations. `orange`, a color and an object, is a color."""
+    classes = language.word_classes
+    colors = classes.get(COLOR, ())
+    objects = tuple(word for word in classes[OBJECT] if word not in colors)
+    return colors, objects, (*classes.get(RELATION, ()), *classes[DIRECTION])
+
+
+def topic(word: str, language: Language) -> int:
+    """The index of a word's topic, or the number of topics for none of them."""
+    topics = topic_words(language)
+    return next((k for k, words in enumerate(topics) if word in words), len(topics))
 
 
 def extract(agent: TrainedAgent, out: Path, questions: int = 10_000, positions: int = 20_000) -> dict[str, float]:
@@ -66,9 +72,10 @@ def extract(agent: TrainedAgent, out: Path, questions: int = 10_000, positions: 
 def mask_distances(model: InterpreterModel, teacher: Teacher, questions: int) -> dict[str, NDArray[Any]]:
     """Mean distance between the masks x_feat of questions with one answer and with another: [groups, groups]"""
     asked = _collect(teacher, questions, "question")
-    known = asked.answer != teacher.lexicon.token["nothing"]
+    known = asked.answer != teacher.lexicon.token[teacher.language.nothing]
     tokens, answers = asked.tokens[known], asked.answer[known]
-    words = [word for words in (TOPIC_WORDS[0], TOPIC_WORDS[1], DIRECTIONS) for word in words]
+    colors, objects, _ = topic_words(teacher.language)
+    words = [*colors, *objects, *teacher.language.word_classes[DIRECTION]]
     groups = [np.flatnonzero(answers == teacher.lexicon.token[word]) for word in words]
     missing = [word for word, group in zip(words, groups, strict=True) if len(group) < 2]
     if missing:
@@ -84,7 +91,11 @@ def mask_distances(model: InterpreterModel, teacher: Teacher, questions: int) ->
             distance[i, j] = pairs.sum() / (
                 pairs.size - (len(group) if i == j else 0)
             )  # without pairs of a mask with itself
-    return {"word": np.array(words), "topic": np.array([topic(w) for w in words], np.uint8), "distance": distance}
+    return {
+        "word": np.array(words),
+        "topic": np.array([topic(w, teacher.language) for w in words], np.uint8),
+        "distance": distance,
+    }
 
 
 def topic_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> dict[str, float]:
@@ -107,14 +118,14 @@ def word_contexts(model: InterpreterModel, teacher: Teacher, positions: int) -> 
     reduced = PCA(50, random_state=0).fit_transform(np.concatenate(vectors))
     plane = TSNE(perplexity=100, learning_rate=200, max_iter=1000, init="pca", random_state=0).fit_transform(reduced)
     number = np.concatenate(words).astype(np.int16)
-    topics = np.array([topic(word) for word in teacher.lexicon.words], np.uint8)
+    topics = np.array([topic(word, teacher.language) for word in teacher.lexicon.words], np.uint8)
     return {"plane": plane.astype(np.float32), "word": number, "topic": topics[number]}
 
 
 def attention_examples(model: InterpreterModel, teacher: Teacher) -> list[dict[str, Any]]:
     """A question of each type, and the attention on each word, summed over steps."""
     examples = []
-    for k, type_ in enumerate(QUESTIONS):
+    for k, type_ in enumerate(teacher.language.questions):
         episode = of_one_type(teacher, type_).begin(seeds.REPRESENTATIONS, [k])
         values, words = explain_sentence(model, teacher, episode, 0, episode.question)
         examples.append({"words": words, "attention": _rounded(values["word_attention"].sum(0))})

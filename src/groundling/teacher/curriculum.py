@@ -6,7 +6,6 @@ G' is the episode's own index, so the difficulty does not depend on the batch si
 from typing import NamedTuple
 
 from groundling.jit import kernel
-from groundling.teacher.types import MAX_WORDS
 
 EASIEST_OPEN_SIZE = 3
 EASIEST_OBJECTS = 1
@@ -29,17 +28,18 @@ class Difficulty(NamedTuple):
 
 @kernel
 def difficulty(
-    index: int, curriculum: int, size: int, objects: int, walls: int, classes: int, easiest_classes: int
-) -> Difficulty:
+    index: int, curriculum: int, size: int, objects: int, walls: int, classes: int, words: int, easiest_classes: int,
+    easiest_words: int,
+) -> Difficulty:  # fmt: skip
     """The limits of episode G' = `index` in a curriculum of G episodes (0: none), given those at full difficulty."""
     if index >= curriculum:
-        return Difficulty(size, objects, walls, classes, MAX_WORDS)
+        return Difficulty(size, objects, walls, classes, words)
     return Difficulty(
         grown(min(EASIEST_OPEN_SIZE, size), size, index, curriculum),
         grown(min(EASIEST_OBJECTS, objects), objects, index, curriculum),
         grown(min(EASIEST_WALLS, walls), walls, index, curriculum),
         grown(min(easiest_classes, classes), classes, index, curriculum),
-        grown(EASIEST_WORDS, MAX_WORDS, index, curriculum),
+        grown(min(easiest_words, words), words, index, curriculum),
     )
 
 

@@ -1,38 +1,26 @@
 """The kernels that sample episodes: a map and a command for it, then a question at each step, as tokens."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundling.jit import constant, kernel
 from groundling.teacher.curriculum import Difficulty, difficulty
-from groundling.teacher.lexicon import PREPOSITIONS
-from groundling.teacher.sentence_types import (
-    COLOR,
-    COMMAND_COUNT,
-    DIRECTION,
-    EMPTY,
-    NAV_OBJ,
-    OBJECT,
-    PREPOSITION,
+from groundling.teacher.references import (
+    EMPTY_SCAN,
+    SCAN,
+    LanguageTables,
     Scratch,
-    WordTables,
     describe_objects,
-    find_commands,
-    find_empty,
-    find_questions,
+    scan_references,
 )
-from groundling.teacher.types import SLOTS, SentenceBatch
+from groundling.teacher.types import SentenceBatch
 from groundling.world.map_generation import draw_map
 from groundling.world.rng import below, derive
 from groundling.world.shortest_path import distances
 from groundling.world.types import FREE_CELLS, Bools, Int16s, State
 
-PREPOSITION_COUNT = constant(len(PREPOSITIONS))
-SLOT_VOCABULARY = np.array([OBJECT, OBJECT, COLOR, DIRECTION, PREPOSITION], np.int64)
-"""[slot]: the row of `WordTables.token` that its words come from"""
-PREPOSITION_SLOT = SLOTS.index("prep")
 EMPTY_CELL_ODDS = constant(10)
 """One object question in ten is about an empty cell."""
 MAX_ATTEMPTS = 1 << 20
@@ -45,12 +33,17 @@ NEEDED_OBJECTS, NEEDED_CLASSES, IN_LINE = range(3)
 """Columns of `Rules.needs`."""
 PROBABILITY_UNIT = constant(1 << 30)
 """Probabilities are integers out of this number, so that sampling is exact."""
-_MAP, _COMMAND, _QUESTION = map(constant, range(3))
-"""The parts of an episode that have random numbers of their own."""
+_MAP, _COMMAND, _QUESTION, _TRIAL = map(constant, range(4))
+"""The parts of an episode; all but a trial have random numbers of their own."""
+_COUNT, _COUNT_EMPTY, _PICK = range(3)
+"""The work of `say`, in this order."""
 _IS_BALANCED, _FIRST_TYPE = map(constant, range(2))
 """The draws under an episode's key."""
-_TYPE, _FILLING, _TEMPLATE, _PREPOSITION, _IS_EMPTY = map(constant, range(5))
-"""The draws under the key of a sentence."""
+_TYPE, _FILLING, _TEMPLATE, _FREE_SLOT, _IS_EMPTY = map(constant, range(5))
+_NEXT_FREE_SLOT = constant(8)
+"""The draws under the key of a sentence; a second slot whose word does not change the meaning draws from here on."""
+CLASS_ROW, FREE_WORDS = range(2)
+"""Columns of `Rules.slots`."""
 
 
 class Rules(NamedTuple):
@@ -60,6 +53,8 @@ class Rules(NamedTuple):
     objects: tuple[int, int]
     walls: tuple[int, int]
     curriculum_episodes: int
+    commands: int
+    """Number of command types, which come first."""
     type_balanced: int
     """Probability that an episode's sentence type is sampled first, out of PROBABILITY_UNIT."""
     types: Int16s
@@ -69,21 +64,31 @@ class Rules(NamedTuple):
     `classes` are needed for a sentence that the split allows; objects in line on a map for it, see `draw_map`"""
     easiest_classes: int
     """Number of classes at the beginning of the curriculum."""
+    easiest_words: int
+    """Length of sentences at the beginning of the curriculum."""
     classes: Int16s
     """In the order in which the curriculum introduces them."""
-    icon_class: Int16s
-    icon_color: Int16s
+    generator: int
+    """Of maps, see `map_generation`."""
     first_icon: Int16s
+    """[class]: its first entry in `icons`"""
+    icons: Int16s
+    """The icons that the split allows, class by class."""
+    slots: Int16s
+    """[slot, (CLASS_ROW, FREE_WORDS)]: row of its word class in `LanguageTables.token`; number of words to choose from
+    if the word does not change the meaning, otherwise 0"""
     templates: Int16s
-    """[template, MAX_WORDS]: tokens; -1 - s is slot s"""
+    """[template, max words]: tokens; -1 - s is slot s"""
     first_template: Int16s
     """[type]: its first template"""
+    template_number: Int16s
+    """[template]: its index within the type; splits can leave some out"""
     templates_up_to: Int16s
     """[type, length]: number of templates with at most that many words"""
     pad: int
     max_attempts: int
     """Maps sampled for one episode."""
-    words: WordTables
+    language: LanguageTables
 
 
 @kernel
@@ -93,17 +98,13 @@ def begin_episodes(
     where: NDArray[np.intp],
     state: State,
     command: SentenceBatch,
-    question: SentenceBatch | None,
     scratch: Scratch,
     rules: Rules,
+    own_generator: Any,
+    own_rule: Any,
 ) -> int:
-    """Begin episode `index[b]` for each b in `where`, in place. Return the index of an impossible one, or -1.
-
-    Without `question`, nothing is asked, and the code for questions is not even compiled.
-    """
-    positions = np.empty(rules.size * rules.size, np.int64)
-    distance = np.empty(rules.size * rules.size, np.int16)
-    queue = np.empty(rules.size * rules.size, np.int16)
+    """Begin episode `index[b]` for each b in `where`, in place. Return the index of an impossible one, or -1."""
+    positions, distance, queue = scratch.positions, scratch.distance, scratch.queue
     for b in where:
         key = derive(np.uint64(seed[b]), index[b])
         level = episode_difficulty(index[b], rules)
@@ -113,16 +114,15 @@ def begin_episodes(
         classes = rules.classes[: level.classes]
         first = draw_type_first(key, level, rules)
         grid, objects = state.grid[b], state.objects[b]
-        type_ = -1
+        state.target[b] = -1
         for attempt in range(rules.max_attempts):
             if attempt == TYPED_ATTEMPTS:
                 first = -1
             fewest = rules.needs[first, NEEDED_OBJECTS] if first >= 0 else 1
             in_line = rules.needs[first, IN_LINE] if first >= 0 else 0
             objects_range = (min(max(rules.objects[0], fewest), level.objects), level.objects)
-            map_key = derive(derive(key, _MAP), attempt)
             agent = draw_map(
-                map_key,
+                derive(derive(key, _MAP), attempt),
                 rules.size,
                 level.open_size,
                 objects_range,
@@ -130,29 +130,26 @@ def begin_episodes(
                 in_line,
                 classes,
                 rules.first_icon,
+                rules.icons,
+                rules.generator,
+                own_generator,
                 grid,
                 objects,
                 positions,
             )
-            count = describe_objects(
-                grid, rules.size, objects, agent, rules.icon_class, rules.icon_color, scratch, rules.words
-            )
-            if question is not None:  # noqa: SIM102 - Numba leaves out what follows if this is None, and only then
-                if first >= COMMAND_COUNT:
-                    find_questions(agent, count, scratch, rules.words)
-                    if scratch.found[first] == 0:
-                        continue
+            state.agent[b], state.step[b] = agent, 0
+            count = describe_objects(grid, rules.size, objects, agent, scratch, rules.language, own_rule)
             distances(grid, rules.size, agent, distance, queue)
-            find_commands(grid, rules.size, distance, count, scratch, rules.words)
-            command_key = derive(key, _COMMAND)
-            type_ = draw_type(command_key, level.words, NAV_OBJ, COMMAND_COUNT, first, scratch, rules)
-            if type_ >= 0:
-                state.agent[b], state.step[b] = agent, 0
-                state.target[b] = write_sentence(command_key, level.words, type_, type_, command, b, scratch, rules)
-                if question is not None:
-                    ask(key, level.words, count, first, state, question, b, scratch, rules)
+            # First a trial of the question type that the map must trigger, then the command.
+            for is_command in range(0 if first >= rules.commands else 1, 2):
+                part = _COMMAND if is_command else _TRIAL
+                outcome = say(part, key, level.words, first, count, state, command, b, scratch, rules)
+                if outcome < 0:
+                    break
+                state.target[b] = outcome
+            if outcome >= 0:
                 break
-        if type_ < 0:
+        if outcome < 0:
             return int(index[b])
     return -1
 
@@ -167,7 +164,9 @@ def episode_difficulty(index: int, rules: Rules) -> Difficulty:
         rules.objects[1],
         rules.walls[1],
         len(rules.classes),
+        rules.templates.shape[1],
         rules.easiest_classes,
+        rules.easiest_words,
     )
 
 
@@ -197,16 +196,18 @@ def draw_type_first(key: np.uint64, level: Difficulty, rules: Rules) -> int:
 
 
 @kernel
-def draw_type(key: np.uint64, max_words: int, low: int, high: int, first: int, scratch: Scratch, rules: Rules) -> int:
+def draw_type(
+    key: np.uint64, max_words: int, low: int, high: int, first: int, found: NDArray[np.int64], templates_up_to: Int16s
+) -> int:
     """`first` if it is one of the types low .. high-1, otherwise any of those; -1 if there is no filling for it."""
     if low <= first < high:
         low, high = first, first + 1
     possible = 0
     for t in range(low, high):
-        possible += scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0
+        possible += found[t] > 0 and templates_up_to[t, max_words] > 0
     k = below(key, _TYPE, possible)
     for t in range(low, high):
-        if scratch.found[t] > 0 and rules.templates_up_to[t, max_words] > 0:
+        if found[t] > 0 and templates_up_to[t, max_words] > 0:
             if k == 0:
                 return int(t)
             k -= 1
@@ -214,89 +215,95 @@ def draw_type(key: np.uint64, max_words: int, low: int, high: int, first: int, s
 
 
 @kernel
-def write_sentence(
+def say(
+    part: int,
     key: np.uint64,
     max_words: int,
-    type_: int,
-    kind: int,
+    first: int,
+    count: int,
+    state: State,
     sentences: SentenceBatch,
     b: int,
     scratch: Scratch,
     rules: Rules,
 ) -> int:
-    """Put a random filling of `kind` into a random template of at most `max_words` words; return its outcome."""
-    filling = scratch.fillings[kind, below(key, _FILLING, scratch.found[kind])]
-    template = below(key, _TEMPLATE, int(rules.templates_up_to[type_, max_words]))
-    preposition = below(key, _PREPOSITION, PREPOSITION_COUNT)
-    sentences.type[b], sentences.template[b] = type_, template
-    slots, tokens = sentences.slots[b], sentences.tokens[b]
-    for slot in range(PREPOSITION_SLOT):  # a loop compiles faster than slices do
-        slots[slot] = filling[slot]
-    slots[PREPOSITION_SLOT] = -1
-    for i, token in enumerate(rules.templates[rules.first_template[type_] + template]):
-        if token >= 0:
-            tokens[i] = token
-        else:
+    """Say a command or a question about map b, whose `count` objects are in `scratch`; return its target or answer.
+
+    It is of type `first` where that is possible. Returns -1 if nothing can be said; a trial only finds that out.
+    """
+    tables, grid, agent = rules.language, state.grid[b], int(state.agent[b])
+    low, high, types, end_types = 0, tables.commands, 0, rules.commands
+    sentence_key = derive(key, _COMMAND)
+    if part != _COMMAND:
+        low, high, types, end_types = tables.commands, tables.questions, rules.commands, len(tables.types)
+        sentence_key = derive(derive(key, _QUESTION), int(state.step[b]))
+    type_ = picked = k = -1
+    # Count the fillings of all types, draw a type, perhaps count those about empty cells, and pick a filling.
+    for work in range(_PICK + 1):
+        if work == _COUNT_EMPTY:
+            if tables.types[type_, EMPTY_SCAN] < 0 or below(sentence_key, _IS_EMPTY, EMPTY_CELL_ODDS) > 0:
+                continue
+            low, found = tables.types[type_, EMPTY_SCAN], scratch.found[type_]
+            high = low + 1
+        if work == _PICK:
+            picked, k = type_, below(sentence_key, _FILLING, scratch.found[type_])
+        scan_references(low, high, picked, k, grid, rules.size, agent, count, scratch, tables)
+        if work == _COUNT:
+            if part == _TRIAL:
+                return int(scratch.found[first]) - 1
+            if part == _QUESTION and first >= types and scratch.found[first] == 0:
+                first = -1
+            type_ = draw_type(sentence_key, max_words, types, end_types, first, scratch.found, rules.templates_up_to)
+            if type_ < 0:
+                return -1
+            low = tables.types[type_, SCAN]
+            high = low + 1
+        if work == _COUNT_EMPTY and scratch.found[type_] == 0:
+            low, scratch.found[type_] = tables.types[type_, SCAN], found
+            high = low + 1
+    template = rules.first_template[type_] + below(
+        sentence_key, _TEMPLATE, int(rules.templates_up_to[type_, max_words])
+    )
+    sentences.type[b], sentences.template[b] = type_, rules.template_number[template]
+    for slot in range(len(scratch.slots)):  # a loop compiles faster than slices do
+        sentences.slots[b, slot] = scratch.filling[slot]
+    draw = _FREE_SLOT
+    for i in range(rules.templates.shape[1]):
+        token = rules.templates[template, i]
+        if token < 0:
             slot = -1 - token
-            if slot == PREPOSITION_SLOT:
-                slots[slot] = preposition
-            tokens[i] = rules.words.token[SLOT_VOCABULARY[slot], slots[slot]]
-    return int(filling[4])
-
-
-@kernel
-def ask(
-    key: np.uint64,
-    max_words: int,
-    count: int,
-    first: int,
-    state: State,
-    question: SentenceBatch,
-    b: int,
-    scratch: Scratch,
-    rules: Rules,
-) -> None:
-    """Ask a question about map b, whose `count` objects are in `scratch`; of type `first` where that is possible."""
-    find_questions(int(state.agent[b]), count, scratch, rules.words)
-    if first >= COMMAND_COUNT and scratch.found[first] == 0:
-        first = -1
-    question_key = derive(derive(key, _QUESTION), int(state.step[b]))
-    type_ = draw_type(question_key, max_words, COMMAND_COUNT, EMPTY, first, scratch, rules)
-    if type_ < 0:
-        question.type[b] = question.template[b] = question.answer[b] = -1
-        question.slots[b] = -1
-        question.tokens[b] = rules.pad
-        return
-    kind = type_
-    if below(question_key, _IS_EMPTY, EMPTY_CELL_ODDS) == 0:
-        find_empty(state.grid[b], rules.size, int(state.agent[b]), count, type_, scratch, rules.words)
-        kind = EMPTY if scratch.found[EMPTY] > 0 else type_
-    question.answer[b] = write_sentence(question_key, max_words, type_, kind, question, b, scratch, rules)
+            if rules.slots[slot, FREE_WORDS] > 0:
+                sentences.slots[b, slot] = below(sentence_key, draw, int(rules.slots[slot, FREE_WORDS]))
+                draw = _NEXT_FREE_SLOT if draw == _FREE_SLOT else draw + 1
+            token = tables.token[rules.slots[slot, CLASS_ROW], sentences.slots[b, slot]]
+        sentences.tokens[b, i] = token
+    return int(scratch.filling[len(scratch.slots) + 1])
 
 
 @kernel
 def ask_questions(
     seed: NDArray[np.int64],
     index: NDArray[np.int64],
-    running: Bools,
+    which: Bools,
     state: State,
     question: SentenceBatch,
     scratch: Scratch,
     rules: Rules,
+    own_rule: Any,
 ) -> None:
-    """Ask a question in every running episode, into the arrays of `question`."""
+    """Ask a question in some episodes, into the arrays of `question`."""
     for b in range(len(index)):
-        if running[b]:
+        if which[b]:
             level = episode_difficulty(index[b], rules)
+            agent = int(state.agent[b])
             count = describe_objects(
-                state.grid[b],
-                rules.size,
-                state.objects[b],
-                int(state.agent[b]),
-                rules.icon_class,
-                rules.icon_color,
-                scratch,
-                rules.words,
+                state.grid[b], rules.size, state.objects[b], agent, scratch, rules.language, own_rule
             )
             key = derive(np.uint64(seed[b]), index[b])
-            ask(key, level.words, count, draw_type_first(key, level, rules), state, question, b, scratch, rules)
+            first = draw_type_first(key, level, rules)
+            answer = say(_QUESTION, key, level.words, first, count, state, question, b, scratch, rules)
+            question.answer[b] = answer
+            if answer < 0:
+                question.type[b] = question.template[b] = -1
+                question.slots[b] = -1
+                question.tokens[b] = rules.pad

@@ -1,35 +1,15 @@
-"""The grammar, read both ways: meaning -> sentence and sentence -> meaning.
-
-The wording is data (`grammar.toml`). A sentence type is a list of templates; a meaning is a type, a template and the
-words in its content slots.
-"""
+"""The sentences of a language about a world's objects, read both ways: meaning -> sentence, sentence -> meaning."""
 
 import itertools
-import string
-import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import resources
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from groundling.errors import InputError, check_choice
-from groundling.teacher.lexicon import COLORS, DIRECTIONS, PREPOSITIONS, Lexicon
-from groundling.teacher.types import MAX_WORDS, SLOTS, Meaning
-
-_DATA: dict[str, Any] = tomllib.loads(resources.files("groundling.teacher").joinpath("grammar.toml").read_text("utf-8"))
-TYPES: tuple[str, ...] = tuple(_DATA["types"])
-"""The sixteen sentence types; the first four are commands."""
-COMMANDS = tuple(name for name in TYPES if name.startswith("nav_"))
-QUESTIONS = tuple(name for name in TYPES if name.startswith("rec_"))
-
-
-def type_index(name: str) -> int:
-    """The index of a sentence type; raises for an unknown one."""
-    return TYPES.index(check_choice("sentence type", name, TYPES))
+from groundling.errors import InputError
+from groundling.teacher.language import COLOR, DIRECTION, OBJECT, Language, SentenceType
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.types import Meaning
+from groundling.world.catalog import Catalog
 
 
 @dataclass
@@ -41,50 +21,79 @@ class _Node:
     ends: tuple[str, int] | None = None
 
 
-def _expand(phrase: str, choices: dict[str, list[str]]) -> Iterator[str]:
-    """Every phrase that `phrase` stands for: `{name}` is replaced by each of `choices[name]`, until none is left."""
-    for _, name, _, _ in string.Formatter().parse(phrase):
-        if name in choices:
-            for choice in choices[name]:
-                yield from _expand(phrase.replace("{" + name + "}", choice, 1), choices)
-            return
-    yield phrase
-
-
 class Grammar:
-    """All templates over a lexicon. `pairs` are the (color, object) pairs that some icon shows."""
+    """All sentences of a language over the icons of a catalog."""
 
-    def __init__(self, lexicon: Lexicon, pairs: Iterable[tuple[str, str]]) -> None:
-        self.lexicon = lexicon
-        self.pairs = frozenset(pairs)
-        self.templates: dict[str, list[tuple[str, ...]]] = {}
+    def __init__(self, language: Language, catalog: Catalog) -> None:
+        self.language, self.catalog = language, catalog
+        self.lexicon = Lexicon.of_classes(language, catalog.classes)
+        self.templates = {type_.name: type_.templates for type_ in language.types}
         """Per type, shortest first: a template is a tuple of words and slots such as `{obj}`."""
-        for name, spec in _DATA["types"].items():
-            choices = {**_DATA["words"], **{key: [spec[key]] for key in ("np", "bare", "plain") if key in spec}}
-            phrases = [p for frame in _DATA["frames"][spec["frames"]] for p in _expand(frame, choices)]
-            self.templates[name] = sorted((tuple(p.split()) for p in phrases), key=len)
-        self._marks = [lexicon.token[mark] for mark in ".?"]
-        self._vocabulary = {
-            "obj": lexicon.objects,
-            "obj2": lexicon.objects,
-            "col": COLORS,
-            "loc": DIRECTIONS,
-            "prep": PREPOSITIONS,
-        }
+        self.vocabulary = {**language.word_classes, OBJECT: self.lexicon.objects}
+        """The words of each class."""
+        self._marks = [self.lexicon.token[mark] for mark in ".?"]
+        for type_ in language.types:
+            for slots in type_.reference.described:
+                if not self.described(slots):
+                    words = " ".join(f"{{{slot}}}" for slot in slots)
+                    raise InputError(
+                        f"{language.name}: no map can trigger type {type_.name}: no icon can be described by {words}; "
+                        "add icons with these attributes, or leave the type out"
+                    )
 
-    def slots(self, type_: str) -> tuple[str, ...]:
-        """The content slots of a type."""
-        template = self.templates[type_][0]
-        return tuple(slot for slot in SLOTS if "{" + slot + "}" in template)
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The (color, object) pairs of words that some icon shows."""
+        if COLOR not in self.language.word_classes:
+            return frozenset()
+        return frozenset((color, name) for color, name in self.shown((COLOR, OBJECT)))
+
+    def shown(self, attributes: Sequence[str]) -> set[tuple[str, ...]]:
+        """The combinations of words that icons show, for attributes of icons."""
+        names = self.lexicon.class_words(self.catalog.classes)
+        columns = []
+        for attribute in attributes:
+            if attribute == OBJECT:
+                columns.append([names[c] for c in self.catalog.icon_class])
+            else:
+                columns.append(self.catalog.attribute(attribute, self.language.word_classes[attribute]))
+        return {row for row in zip(*columns, strict=True) if None not in row}
+
+    def described(self, slots: Sequence[str]) -> list[tuple[str, ...]]:
+        """The words that can describe one object in these slots."""
+        classes = [self.language.slots[slot] for slot in slots]
+        source = {attribute.name: attribute.source for attribute in self.language.attributes}
+        of_icons = [name for name in classes if source[name] == "icon"]
+        shown: list[tuple[str, ...]] = [()]
+        if of_icons == [OBJECT]:
+            shown = [(word,) for word in self.lexicon.objects]  # also of classes that this world lacks
+        elif of_icons:
+            shown = sorted(self.shown(of_icons))
+        others = [name for name in classes if source[name] != "icon"]
+        described = []
+        for known in shown:
+            for more in itertools.product(*(self.vocabulary[name] for name in others)):
+                words = dict(zip((*of_icons, *others), (*known, *more), strict=True))
+                described.append(tuple(words[name] for name in classes))
+        return described
 
     def fillings(self, type_: str) -> Iterator[dict[str, str]]:
         """Every way to fill the slots of a type."""
-        slots = self.slots(type_)
-        if "col" in slots and "obj" in slots:  # only pairs that some icon shows
-            yield from ({"col": color, "obj": obj} for color, obj in sorted(self.pairs))
-        else:
-            for words in itertools.product(*(self._vocabulary[slot] for slot in slots)):
-                yield dict(zip(slots, words, strict=True))
+        kind = self.language.type(type_)
+        groups: list[tuple[str, ...]] = list(kind.reference.described)
+        choices = [self.described(slots) for slots in groups]
+        for slot in (*kind.reference.steps, *(slot for slot in kind.slots if slot not in kind.reference.slots)):
+            groups.append((slot,))
+            choices.append([(word,) for word in self.vocabulary[self.language.slots[slot]]])
+        slots = tuple(itertools.chain(*groups))
+        for words in itertools.product(*choices):
+            yield dict(zip(slots, itertools.chain(*words), strict=True))
+
+    def meaning(self, type_: str, template: int, slots: dict[str, str]) -> Meaning:
+        """A meaning with its content words."""
+        kind = self.language.type(type_)
+        words = [word for slot, word in slots.items() if slot in kind.reference.slots]
+        return Meaning(type_, template, slots, (*words, *self.language.relation_words[type_]))
 
     def words(self, meaning: Meaning) -> list[str]:
         """Meaning -> sentence."""
@@ -98,11 +107,11 @@ class Grammar:
         """Every meaning of a type; each is exactly one sentence."""
         for slots in self.fillings(type_):
             for template in range(len(self.templates[type_])):
-                yield Meaning(type_, template, slots)
+                yield self.meaning(type_, template, slots)
 
     def count(self) -> dict[str, tuple[int, int]]:
         """Per type: the number of templates and the number of fillings."""
-        return {name: (len(self.templates[name]), sum(1 for _ in self.fillings(name))) for name in TYPES}
+        return {name: (len(self.templates[name]), sum(1 for _ in self.fillings(name))) for name in self.templates}
 
     @cached_property
     def _trie(self) -> _Node:
@@ -120,7 +129,16 @@ class Grammar:
 
     @cached_property
     def _fills(self) -> dict[str, dict[int, str]]:
-        return {slot: {self.lexicon.token[word]: word for word in words} for slot, words in self._vocabulary.items()}
+        return {
+            slot: {self.lexicon.token[word]: word for word in self.vocabulary[kind]}
+            for slot, kind in self.language.slots.items()
+        }
+
+    @cached_property
+    def _described(self) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+        """Per description of two or more slots: the words that fill them."""
+        groups = {slots for type_ in self.language.types for slots in type_.reference.described if len(slots) > 1}
+        return {slots: set(self.described(slots)) for slots in groups}
 
     def parse(self, tokens: Sequence[int]) -> Meaning:
         """Sentence -> meaning; the final `.` or `?` may be missing. Raises for a sentence outside the language."""
@@ -133,8 +151,8 @@ class Grammar:
                 if position > furthest[0]:
                     furthest = position, node
                 if position == len(sentence):
-                    if node.ends is not None and self._pair_exists(slots):
-                        return Meaning(*node.ends, slots)
+                    if node.ends is not None and self._exists(self.language.type(node.ends[0]), slots):
+                        return self.meaning(*node.ends, slots)
                     continue
                 token = sentence[position]
                 if token in node.words:
@@ -144,50 +162,38 @@ class Grammar:
                         stack.append((position + 1, child, {**slots, slot: self._fills[slot][token]}))
         raise InputError(self._parse_error(tokens, *furthest))
 
-    def _pair_exists(self, slots: dict[str, str]) -> bool:
-        return "col" not in slots or "obj" not in slots or (slots["col"], slots["obj"]) in self.pairs
+    def _exists(self, type_: SentenceType, slots: dict[str, str]) -> bool:
+        """Whether some icon can be described by these words."""
+        return all(
+            tuple(slots[slot] for slot in group) in self._described[group]
+            for group in type_.reference.described
+            if len(group) > 1
+        )
 
     def _parse_error(self, tokens: Sequence[int], position: int, node: _Node) -> str:
         """The error message for a sentence whose first `position` words match a template."""
         if node.ends is not None:
-            return (
-                f"not a sentence of the language: {self.lexicon.decode(tokens)!r}: no icon of the object has that color"
-            )
-        kinds = {
-            "obj": "an object",
-            "obj2": "an object",
-            "col": "a color",
-            "loc": "a direction",
-            "prep": "to/of/near/by",
-        }
+            sentence = self.lexicon.decode(tokens)
+            return f"not a sentence of the language: {sentence!r}: no icon of the object has that {self._second(node)}"
+        kinds = {slot: self._kind(kind) for slot, kind in self.language.slots.items()}
         expected = [repr(self.lexicon.words[k]) for k in node.words] + sorted({kinds[slot] for slot in node.slots})
         where = f"after {self.lexicon.decode(tokens[:position])!r}" if position else "at the start"
         found = repr(self.lexicon.words[tokens[position]]) if position < len(tokens) else "the end"
         return f"not a sentence of the language: {where} expected {', '.join(expected)}, got {found}"
 
-    @cached_property
-    def table(self) -> NDArray[np.int16]:
-        """[template, MAX_WORDS]: all templates as tokens, type by type, for the kernels; -1 - s stands for slot s."""
-        rows = np.full((sum(map(len, self.templates.values())), MAX_WORDS), self.lexicon.pad, np.int16)
-        for row, template in zip(rows, itertools.chain(*self.templates.values()), strict=True):
-            row[: len(template)] = [
-                -1 - SLOTS.index(word[1:-1]) if word[0] == "{" else self.lexicon.token[word] for word in template
-            ]
-        return rows
+    def _second(self, node: _Node) -> str:
+        """The attributes, other than its class, by which a sentence describes an object."""
+        assert node.ends is not None
+        groups = self.language.type(node.ends[0]).reference.described
+        names = {self.language.slots[slot] for slots in groups if len(slots) > 1 for slot in slots}
+        return " and ".join(sorted(names - {OBJECT}))
 
-    @cached_property
-    def templates_up_to(self) -> NDArray[np.int16]:
-        """[type, n]: number of templates of a type with at most n words (they come first)."""
-        lengths = [[len(t) for t in self.templates[name]] for name in TYPES]
-        return np.array([[sum(k <= n for k in ks) for n in range(MAX_WORDS + 1)] for ks in lengths], np.int16)
+    def _kind(self, name: str) -> str:
+        """A word class as a reader would call it."""
+        if name in (COLOR, DIRECTION, OBJECT) or len(self.vocabulary[name]) > MAX_LISTED:
+            return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+        return "/".join(self.vocabulary[name])
 
 
-def min_objects() -> NDArray[np.int16]:
-    """[type]: minimum number of objects on a map that triggers it."""
-    return np.array([_DATA["types"][name]["objects"] for name in TYPES], np.int16)
-
-
-def objects_in_line() -> NDArray[np.int16]:
-    """[type]: the argument `in_line` of `draw_map` for maps generated for it."""
-    codes = {None: 0, "gap": 2, "line": 3}
-    return np.array([codes[_DATA["types"][name].get("arrangement")] for name in TYPES], np.int16)
+MAX_LISTED = 6
+"""Words of a class that an error message lists."""

@@ -1,26 +1,13 @@
-"""The teacher's words (the paper's lexicon). Word `k` is token `k`, and answer `k`."""
+"""The words of a language over the objects of a world. Word `k` is token `k`, and answer `k`."""
 
-import tomllib
 from collections.abc import Iterable
 from functools import cached_property
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError, nearest
-from groundling.world.catalog import COLOR_NAMES
-
-_DATA = tomllib.loads(resources.files("groundling.teacher").joinpath("lexicon.toml").read_text("utf-8"))
-OBJECTS: tuple[str, ...] = tuple(_DATA["objects"].split())
-RELATIONS: tuple[str, ...] = tuple(_DATA["relations"].split())
-DIRECTIONS = tuple(word for word in RELATIONS if word != "between")
-COLORS = COLOR_NAMES
-GRAMMATICAL: tuple[str, ...] = tuple(_DATA["grammatical"].split())
-PREPOSITIONS: tuple[str, ...] = tuple(_DATA["prepositions"].split())
-NOTHING = "nothing"
-PAPER_WORDS = tuple(dict.fromkeys((*OBJECTS, *RELATIONS, *COLORS, *GRAMMATICAL)))
-"""The paper's 185 words; `orange` is both an object and a color."""
+from groundling.teacher.language import COLOR, DIRECTION, OBJECT, Language
 
 
 def split_words(text: str) -> list[str]:
@@ -28,38 +15,54 @@ def split_words(text: str) -> list[str]:
     return text.lower().replace(".", " . ").replace("?", " ? ").split()
 
 
-def check_new_word(word: str) -> None:
+def check_new_word(word: str, language: Language) -> None:
     """Raise unless `word` can name a new object class."""
-    if word in PAPER_WORDS or not word.isalpha() or not word.islower():
+    if word in language.words or not word.isalpha() or not word.islower():
         raise InputError(
-            f"object class {word!r} must be a new word of lower-case letters; the paper's 185 words are taken"
+            f"object class {word!r} must be a new word of lower-case letters; the {len(language.words)} words of the "
+            "language are taken"
         )
 
 
 class Lexicon:
-    """The words and their tokens. Words for a user's own object classes follow the paper's 185."""
+    """The words and their tokens. Words for a user's own object classes follow those of the language."""
 
-    def __init__(self, new_objects: Iterable[str] = ()) -> None:
+    def __init__(self, language: Language | None = None, new_objects: Iterable[str] = ()) -> None:
+        self.language = language or Language.paper()
         new = tuple(new_objects)
         for word in new:
-            check_new_word(word)
-        self.objects = OBJECTS + new
-        self.words = (*PAPER_WORDS, *new)
+            check_new_word(word, self.language)
+        self.objects = self.language.word_classes[OBJECT] + new
+        self.words = (*self.language.words, *new)
         self.token = {word: k for k, word in enumerate(self.words)}
         self.pad = len(self.words)
         """Token that pads sentences and means "no answer": one past the last word."""
 
     @classmethod
-    def of_words(cls, words: Iterable[str]) -> "Lexicon":
+    def of_classes(cls, language: Language, classes: Iterable[str]) -> "Lexicon":
+        """The lexicon for icons of these classes; a class that the language has no word for is its own word."""
+        known = language.concepts[OBJECT]
+        return cls(language, (name for name in classes if name not in known))
+
+    @classmethod
+    def of_words(cls, words: Iterable[str], language: Language | None = None) -> "Lexicon":
         """The lexicon with exactly these words, as a checkpoint stores them."""
         words = tuple(words)
-        lexicon = cls(words[len(PAPER_WORDS) :])
+        count = len((language or Language.paper()).words)
+        lexicon = cls(language, words[count:])
         if lexicon.words != words:
-            raise InputError("lexicon must start with the paper's 185 words in their order, got other words")
+            raise InputError(
+                f"lexicon must start with the {count} words of the language in their order, got other words"
+            )
         return lexicon
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def class_words(self, classes: Iterable[str]) -> tuple[str, ...]:
+        """The words for icons of these classes."""
+        words = dict(zip(self.language.concepts[OBJECT], self.language.word_classes[OBJECT], strict=True))
+        return tuple(words.get(name, name) for name in classes)
 
     def tokens_of(self, words: Iterable[str]) -> NDArray[np.int16]:
         """The tokens of some words."""
@@ -67,8 +70,11 @@ class Lexicon:
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The words that can answer a question: content words and `nothing`, without `between`."""
-        return tuple(dict.fromkeys((*self.objects, *DIRECTIONS, *COLORS, NOTHING)))
+        """The words that can answer a question: objects, directions, attributes and `nothing`."""
+        classes = self.language.word_classes
+        others = [attribute.name for attribute in self.language.attributes if attribute.name not in (OBJECT, COLOR)]
+        words = [word for name in (DIRECTION, COLOR, *others) for word in classes.get(name, ())]
+        return tuple(dict.fromkeys((*self.objects, *words, self.language.nothing)))
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a sentence; case and the space before `.` and `?` do not matter."""

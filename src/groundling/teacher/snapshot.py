@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError, cut, show
-from groundling.teacher.grammar import TYPES
-from groundling.teacher.lexicon import COLORS, DIRECTIONS, PREPOSITIONS
+from groundling.teacher.language import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SentenceBatch
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
@@ -54,7 +53,12 @@ def restore_episodes(teacher: Teacher, arrays: Arrays, count: int) -> EpisodeBat
         "state.step": (0, steps),
     }
     for sentence in ("command", "question"):
-        for part, high in (("type", len(TYPES) - 1), ("template", None), ("slots", None), ("answer", words - 1)):
+        for part, high in (
+            ("type", len(teacher.language.types) - 1),
+            ("template", None),
+            ("slots", None),
+            ("answer", words - 1),
+        ):
             bounds[f"{sentence}.{part}"] = (-1, high)
         bounds[f"{sentence}.tokens"] = (0, words)
     for name, array in like.arrays().items():
@@ -82,9 +86,10 @@ def _check_objects(episode: EpisodeBatch) -> None:
 
 def _check_sentences(teacher: Teacher, sentences: SentenceBatch) -> None:
     """Raise unless templates and slots exist."""
-    classes = len(teacher.catalog.classes)
-    limits = np.array([classes, classes, len(COLORS), len(DIRECTIONS), len(PREPOSITIONS)])
-    counts = np.array([len(teacher.grammar.templates[name]) for name in TYPES])
+    sizes = {name: len(words) for name, words in teacher.language.word_classes.items()}
+    sizes[OBJECT] = len(teacher.catalog.classes)
+    limits = np.array([sizes[kind] for kind in teacher.language.slots.values()])
+    counts = np.array([len(type_.templates) for type_ in teacher.language.types])
     present = sentences.type >= 0
     if (sentences.slots >= limits).any() or (sentences.template[present] >= counts[sentences.type[present]]).any():
         raise InputError("snapshot: templates and slots must be those of the teacher's language")

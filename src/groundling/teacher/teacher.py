@@ -5,14 +5,17 @@ episode = teacher.begin(seed=0, index=np.arange(256))
 episode, outcome = teacher.step(episode, actions)
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError, check_choice, nearest, show
+from groundling.jit import uncached
 from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
 from groundling.teacher.episode_sampling import (
     MAX_ATTEMPTS,
@@ -22,14 +25,12 @@ from groundling.teacher.episode_sampling import (
     ask_questions,
     begin_episodes,
 )
-from groundling.teacher.grammar import COMMANDS, TYPES, Grammar, min_objects, objects_in_line, type_index
-from groundling.teacher.lexicon import COLORS, DIRECTIONS, NOTHING, OBJECTS, PREPOSITIONS, Lexicon
-from groundling.teacher.sentence_types import COMMAND_COUNT, Scratch, WordTables, make_scratch
-from groundling.teacher.splits import JOINT, KINDS, PHASES, AllowedTable, Split, allowed_table
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import DIRECTION, OBJECT, Language
+from groundling.teacher.references import AllowedTable, Scratch, find_referred, make_scratch, make_tables, map_rule
+from groundling.teacher.splits import JOINT, KINDS, PHASES, Split, allowed_table
 from groundling.teacher.types import (
     MAX_INDEX,
-    MAX_WORDS,
-    SLOTS,
     EpisodeBatch,
     Meaning,
     SamplingConfig,
@@ -38,6 +39,7 @@ from groundling.teacher.types import (
 )
 from groundling.world import simulation
 from groundling.world.catalog import Catalog
+from groundling.world.map_generation import find_generator
 from groundling.world.types import Bools, Outcome, State, WorldConfig
 
 TRIAL_EPISODES = 128
@@ -54,33 +56,37 @@ class Teacher:
         phase: str = "train",
         catalog: Catalog | None = None,
         sampling: SamplingConfig | None = None,
+        language: Language | None = None,
     ) -> None:
         self.world = world or WorldConfig()
         self.sampling = sampling or SamplingConfig()
         self.catalog = catalog or Catalog.default()
-        self.lexicon = Lexicon(name for name in self.catalog.classes if name not in OBJECTS)
-        self.grammar = Grammar(self.lexicon, self.catalog.pairs)
-        self.split = split or Split.draw("normal", 0, 0, (), ())
+        self.language = language or Language.paper()
+        self.grammar = Grammar(self.language, self.catalog)
+        self.lexicon = self.grammar.lexicon
+        self.split = split or Split()
         self.phase = check_choice("phase", phase, PHASES)
-        for word in {word for group in self.split.held_out for word in group}:
-            if word not in self.lexicon.token:
-                hint = nearest(word[:40], self.lexicon.words)
-                raise InputError(f"split must hold out words of the lexicon, got {show(word)}{hint}")
+        if self.split.kind in KINDS and self.split.restricts_content:
+            for word in {word for group in self.split.held_out for word in group}:
+                if word not in self.lexicon.token:
+                    hint = nearest(word[:40], self.lexicon.words)
+                    raise InputError(f"split must hold out words of the lexicon, got {show(word)}{hint}")
         for name in self.sampling.types or ():
-            type_index(name)
+            self.language.type(name)
+        self._generator = find_generator(self.world.maps)
         _ = self.rules  # what cannot be sampled is refused here, not in the middle of an episode
 
     def with_sampling(self, sampling: SamplingConfig) -> "Teacher":
         """The same teacher with another way to sample episodes."""
-        return Teacher(self.world, self.split, self.phase, self.catalog, sampling)
+        return Teacher(self.world, self.split, self.phase, self.catalog, sampling, self.language)
 
     @cached_property
     def types(self) -> tuple[str, ...]:
         """The sentence types to sample first: those of the sampling config, or all that split and maps allow."""
         limit = self.world.objects[1]
-        needed = dict(zip(TYPES, min_objects().tolist(), strict=True))
+        needed = {type_.name: type_.fewest_objects for type_ in self.language.types}
         if self.sampling.types is None:
-            return tuple(name for name in TYPES if needed[name] <= limit and self._classes_needed[name] is not None)
+            return tuple(name for name in needed if needed[name] <= limit and self._classes_needed[name] is not None)
         for name in self.sampling.types:
             if needed[name] > limit:
                 raise InputError(
@@ -93,28 +99,57 @@ class Teacher:
         return self.sampling.types
 
     @cached_property
+    def _templates(self) -> dict[str, list[int]]:
+        """Per type: the indices of the wordings that belong to the phase."""
+        return {
+            name: [k for k, t in enumerate(templates) if self.split.allows_wording(name, t, self.phase)]
+            for name, templates in self.grammar.templates.items()
+        }
+
+    @cached_property
     def _classes_needed(self) -> dict[str, int | None]:
         """Per type: how many classes, in the order of the curriculum, are needed for an allowed sentence; None: no
         number is enough."""
-        rank = np.argsort(self._class_order)
-        answers = {"2obj": self.catalog.classes, "2col": COLORS}  # `orange` is a color, too
-        held_out = {kind: any(map(self.split.holds_out_answer, words)) for kind, words in answers.items()}
-        return {
-            name: self._allowed.classes_needed(t, rank, held_out.get(name[-4:], False)) for t, name in enumerate(TYPES)
-        }
+        needed = {}
+        for t, type_ in enumerate(self.language.types):
+            needed[type_.name] = self._fillings_needed(t) if self._templates[type_.name] else None
+        return needed
+
+    def _fillings_needed(self, t: int) -> int | None:
+        table, type_ = self._allowed, self.language.types[t]
+        if table is None:
+            return 1
+        rank = np.full(len(self.catalog.classes), len(self.catalog.classes))
+        rank[self._class_order] = np.arange(len(self._class_order))
+        answers = self.lexicon.class_words(self.catalog.classes) if type_.asked == OBJECT else ()
+        answers = answers or self.language.word_classes.get(type_.asked, ())
+        any_answer = type_.asked != DIRECTION and any(map(self.split.holds_out_answer, answers))
+        slots = [slot for slot, kind in self.language.slots.items() if kind == OBJECT and slot in type_.reference.slots]
+        return classes_needed(table, t, [list(self.language.slots).index(slot) for slot in slots], rank, any_answer)
+
+    @cached_property
+    def _easiest_words(self) -> int:
+        """Length of sentences at the beginning of the curriculum: enough for some command."""
+        shortest = [
+            len(self.grammar.templates[name][self._templates[name][0]])
+            for name in self.language.commands
+            if self._templates[name] and self.language.type(name).fewest_objects <= EASIEST_OBJECTS
+        ]
+        return max(EASIEST_WORDS, min(shortest, default=0))
 
     @cached_property
     def _easiest_classes(self) -> int:
         """The number of classes at the beginning of the curriculum; raises if no episode can begin then."""
         world, sampling = self.world, self.sampling
-        level = Difficulty(world.size, world.objects[1], world.walls[1], len(self.catalog.classes), MAX_WORDS)
+        max_words = self.language.max_words
+        level = Difficulty(world.size, world.objects[1], world.walls[1], len(self.catalog.classes), max_words)
         if sampling.curriculum_episodes:
-            level = level._replace(objects=EASIEST_OBJECTS, words=EASIEST_WORDS)
+            level = level._replace(objects=EASIEST_OBJECTS, words=self._easiest_words)
         needed = [
             classes
-            for name, fewest in zip(COMMANDS, min_objects().tolist(), strict=False)
-            if fewest <= level.objects
-            and self.grammar.templates_up_to[TYPES.index(name), level.words]
+            for t, name in enumerate(self.language.commands)
+            if self.language.types[t].fewest_objects <= level.objects
+            and self._templates_up_to[t, level.words]
             and (classes := self._classes_needed[name]) is not None
         ]
         if needed:
@@ -126,57 +161,104 @@ class Teacher:
         raise InputError(f"{what} allows no command on these maps; hold out {amount}, or allow more objects")
 
     @cached_property
-    def _allowed(self) -> AllowedTable:
-        return allowed_table(self.split, self.phase, self.grammar, self.catalog.classes)
+    def _allowed(self) -> AllowedTable | None:
+        return allowed_table(self.split, self.phase, self.grammar)
+
+    @cached_property
+    def _templates_up_to(self) -> NDArray[np.int16]:
+        """[type, n]: number of templates of the phase with at most n words (they come first)."""
+        lengths = [[len(self.grammar.templates[name][k]) for k in ks] for name, ks in self._templates.items()]
+        max_words = self.language.max_words
+        return np.array([[sum(k <= n for k in ks) for n in range(max_words + 1)] for ks in lengths], np.int16)
 
     @cached_property
     def rules(self) -> Rules:
         """World, sampling, language and split as arrays for the kernels."""
-        world, catalog, grammar, lexicon = self.world, self.catalog, self.grammar, self.lexicon
-        rows = [lexicon.tokens_of(words) for words in (catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)]
-        rows.append(np.array([self.split.holds_out_answer(word) for word in lexicon.words], np.int16))
-        token = np.full((len(rows), len(lexicon)), -1, np.int16)
-        for k, row in enumerate(rows):
-            token[k, : len(row)] = row
-        words = WordTables(
-            token=token,
-            nothing=lexicon.token[NOTHING],
-            restricted=self.split.kind != "normal",
-            allowed=self._allowed.allowed,
-            filling_row=self._allowed.filling_row,
-        )
-        lengths = [len(grammar.templates[name]) for name in TYPES]
-        classes_needed = [self._classes_needed[name] or 0 for name in TYPES]
+        world, language, lexicon = self.world, self.language, self.lexicon
+        held_out = np.array([self.split.holds_out_answer(word) for word in lexicon.words])
+        types = {name: t for t, name in enumerate(language.type_names)}
+        needs = [
+            (type_.fewest_objects, self._classes_needed[type_.name] or 0, type_.in_line) for type_ in language.types
+        ]
+        slots, classes = list(language.slots), list(language.word_classes)
+        bound = {slot for type_ in language.types for slot in type_.reference.slots}
+        numbers = list(self._templates.values())
+        templates = np.full((sum(map(len, numbers)), language.max_words), lexicon.pad, np.int16)
+        chosen = (self.grammar.templates[name][k] for name, ks in self._templates.items() for k in ks)
+        for row, template in zip(templates, chosen, strict=True):
+            row[: len(template)] = [
+                -1 - slots.index(word[1:-1]) if word[0] == "{" else lexicon.token[word] for word in template
+            ]
+        first_icon, icons = self._icons
         return Rules(
             size=world.size,
             objects=world.objects,
             walls=world.walls,
             curriculum_episodes=self.sampling.curriculum_episodes,
+            commands=len(language.commands),
             type_balanced=round(self.sampling.type_balanced_fraction * PROBABILITY_UNIT),
-            types=np.array([type_index(name) for name in self.types], np.int16),
-            needs=np.stack([min_objects(), classes_needed, objects_in_line()], axis=1).astype(np.int16),
+            types=np.array([types[name] for name in self.types], np.int16),
+            needs=np.array(needs, np.int16),
             easiest_classes=self._easiest_classes,
+            easiest_words=self._easiest_words,
             classes=self._class_order,
-            icon_class=catalog.icon_class,
-            icon_color=catalog.icon_color,
-            first_icon=catalog.first_icon,
-            templates=grammar.table,
-            first_template=np.cumsum([0, *lengths[:-1]]).astype(np.int16),
-            templates_up_to=grammar.templates_up_to,
+            generator=self._generator[0],
+            first_icon=first_icon,
+            icons=icons,
+            slots=np.array(
+                [
+                    (classes.index(kind), 0 if slot in bound else len(self.grammar.vocabulary[kind]))
+                    for slot, kind in language.slots.items()
+                ],
+                np.int16,
+            ),
+            templates=templates,
+            first_template=np.cumsum([0, *map(len, numbers[:-1])]).astype(np.int16),
+            template_number=np.array([k for ks in numbers for k in ks], np.int16),
+            templates_up_to=self._templates_up_to,
             pad=lexicon.pad,
             max_attempts=MAX_ATTEMPTS,
-            words=words,
+            language=make_tables(self.grammar, world.size, self._allowed, held_out),
         )
+
+    @cached_property
+    def _icons(self) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        """[class + 1] and [icon]: the icons of the phase, class by class, and where those of each class begin."""
+        first, icons, split = [0], [], self.split
+        for c, name in enumerate(self.catalog.classes):
+            own = range(int(self.catalog.first_icon[c]), int(self.catalog.first_icon[c + 1]))
+            if split.restricts_icons:
+                own_icons = [k for k in own if split.holds_out_icon(name, k - own[0]) == (self.phase == "test")]
+            else:
+                own_icons = list(own)
+            icons += own_icons
+            first.append(len(icons))
+        if not icons:
+            raise InputError(f"split {split.kind} ({self.phase} phase) must allow an icon, got none; hold out less")
+        return np.array(first, np.int16), np.array(icons, np.int16)
 
     @cached_property
     def _class_order(self) -> NDArray[np.int16]:
         """The order in which the curriculum introduces classes: first those that the phase can speak about."""
         order = np.random.Generator(np.random.Philox(0)).permutation(len(self.catalog.classes))
         held_words = set(self.split.held_out_words)
-        last = np.array([name in held_words for name in self.catalog.classes])
+        last = np.array([word in held_words for word in self.lexicon.class_words(self.catalog.classes)])
         if self.phase == "test" and self.sampling.curriculum_episodes:
             last = ~last
-        return order[np.argsort(last[order], kind="stable")].astype(np.int16)
+        order = order[np.argsort(last[order], kind="stable")]
+        shown = np.diff(self._icons[0])[order] > 0
+        return order[shown].astype(np.int16)
+
+    @cached_property
+    def _kernels(self) -> tuple[Callable[..., int], Callable[..., None], Any, Any]:
+        """The kernels that begin episodes and ask, and a user's map generator and attribute rule (or None).
+
+        Kernels with a user's functions are compiled in every process: Numba cannot cache them.
+        """
+        generator, rule = self._generator[1], map_rule(self.grammar)
+        if generator is None and rule is None:
+            return begin_episodes, ask_questions, None, None
+        return uncached(begin_episodes), uncached(ask_questions), generator, rule
 
     def begin(self, seed: ArrayLike, index: ArrayLike, ask: bool = True) -> EpisodeBatch:
         """Begin the episodes `index` [B] of one seed, or of one seed each; with `ask=False`, without questions."""
@@ -196,17 +278,21 @@ class Teacher:
             step=np.zeros(count, np.int16),
         )
         seed, index = np.zeros((2, count), np.int64)
-        return EpisodeBatch(seed, index, state, *(no_sentences(count, self.lexicon.pad) for _ in range(2)))
+        return EpisodeBatch(seed, index, state, *(self._no_sentences(count) for _ in range(2)))
+
+    def _no_sentences(self, count: int) -> SentenceBatch:
+        return no_sentences(count, len(self.language.slots), self.language.max_words, self.lexicon.pad)
 
     def step(
         self, episode: EpisodeBatch, actions: NDArray[np.integer], ask: bool = True
     ) -> tuple[EpisodeBatch, Outcome]:
         """Act and judge; where the episode continues, the teacher asks a question (never with `ask=False`)."""
-        state, outcome = simulation.step(episode.state, actions, self.world.step_limit)
-        question = no_sentences(len(actions), self.lexicon.pad)
+        state, outcome = simulation.step(episode.state, actions, self.world.step_limit, self.world.rewards)
+        question = self._no_sentences(len(actions))
         if ask:
             running = ~(outcome.terminated | outcome.truncated)
-            ask_questions(episode.seed, episode.index, running, state, question, self._scratch(), self.rules)
+            _, ask_questions, _, rule = self._kernels
+            ask_questions(episode.seed, episode.index, running, state, question, self._scratch(), self.rules, rule)
         return replace(episode, state=state, question=question), outcome
 
     def reset(self, episode: EpisodeBatch, which: Bools, index: NDArray[np.integer], ask: bool = True) -> EpisodeBatch:
@@ -234,51 +320,89 @@ class Teacher:
         self, episode: EpisodeBatch, where: NDArray[np.intp], ask: bool, sampled_by: Rules | None = None
     ) -> None:
         rules = self.rules
-        # A map can be sampled for a question type even if nothing is asked.
-        for_question = rules.type_balanced > 0 and bool((rules.types >= COMMAND_COUNT).any())
-        arrays = episode.state, episode.command, episode.question if ask or for_question else None
-        failed = begin_episodes(episode.seed, episode.index, where, *arrays, self._scratch(), sampled_by or rules)
+        begin, ask_questions, generator, rule = self._kernels
+        scratch = self._scratch()
+        failed = begin(
+            episode.seed,
+            episode.index,
+            where,
+            episode.state,
+            episode.command,
+            scratch,
+            sampled_by or rules,
+            generator,
+            rule,
+        )
         if failed >= 0:
             amount = "less" if self.phase == "train" else "more"
             raise InputError(
                 f"episode {failed} of split {self.split.kind} {self.split.holdout:g} ({self.phase}): hardly any map "
                 f"triggers a sentence that the split allows; hold out {amount}, or allow more objects or fewer walls"
             )
+        if ask:
+            which = np.zeros(len(episode.index), np.bool_)
+            which[where] = True
+            ask_questions(episode.seed, episode.index, which, episode.state, episode.question, scratch, rules, rule)
 
     def _scratch(self) -> Scratch:
-        return make_scratch(self.world.objects[1])
+        return make_scratch(self.rules.language, len(self.language.slots), self.world.objects[1])
 
     def meaning(self, sentences: SentenceBatch, b: int) -> Meaning | None:
         """The meaning of sentence `b` of a batch; None where there is no sentence."""
         if sentences.type[b] < 0:
             return None
-        vocabularies = (self.catalog.classes, self.catalog.classes, COLORS, DIRECTIONS, PREPOSITIONS)
-        slots = {
-            slot: vocabulary[k]
-            for slot, vocabulary, k in zip(SLOTS, vocabularies, sentences.slots[b].tolist(), strict=True)
+        return self.grammar.meaning(
+            self.language.type_names[sentences.type[b]],
+            int(sentences.template[b]),
+            self.slot_words(sentences.slots[b].tolist()),
+        )
+
+    def slot_words(self, slots: Sequence[int]) -> dict[str, str]:
+        """The words in slots, given their indices within their classes; -1 for an unused slot."""
+        return {
+            slot: self._vocabulary[kind][k]
+            for (slot, kind), k in zip(self.language.slots.items(), slots, strict=True)
             if k >= 0
         }
-        return Meaning(TYPES[sentences.type[b]], int(sentences.template[b]), slots)
+
+    @cached_property
+    def _vocabulary(self) -> dict[str, tuple[str, ...]]:
+        """The words of each class in the order of the kernels: objects in that of the catalog."""
+        return {**self.language.word_classes, OBJECT: self.lexicon.class_words(self.catalog.classes)}
+
+    def referred_positions(self, episode: EpisodeBatch, sentences: SentenceBatch) -> NDArray[np.int16]:
+        """[B]: the positions that sentences refer to; -1 without a sentence."""
+        positions = np.full(len(sentences.type), -1, np.int16)
+        _, _, _, rule = self._kernels
+        find = find_referred if rule is None else uncached(find_referred)
+        find(episode.state, sentences, self.world.size, positions, self._scratch(), self.rules.language, rule)
+        return positions
+
+    @property
+    def map_rule(self) -> Any:
+        """The compiled rule of a user's attributes, or None."""
+        return self._kernels[3]
 
     def text(self, sentences: SentenceBatch, b: int) -> str:
         """The text of sentence `b` of a batch; empty where there is no sentence."""
         return self.lexicon.decode(sentences.tokens[b].tolist())
 
 
-def make_split(split: str | Path | Split, holdout: float, seed: int, catalog: Catalog, tested: str = "zs2") -> Split:
-    """A split from its name, a split file or a Split. Of `zs1+zs2`, `tested` is what the test phase contains."""
+def make_split(split: str | Path | Split, holdout: float, seed: int, grammar: Grammar, tested: str = "zs2") -> Split:
+    """A split from its name, `module:Class`, a split file or a Split. Of `zs1+zs2`, `tested` is what is tested."""
     if isinstance(split, Split):
         return split
     if str(split) == JOINT:
-        pairs, words = (Split.draw(kind, holdout, seed, catalog.classes, catalog.pairs) for kind in ("zs1", "zs2"))
+        pairs, words = (Split.draw(kind, holdout, seed, grammar) for kind in ("zs1", "zs2"))
         return pairs.joined(words) if tested == "zs1" else words.joined(pairs)
-    if str(split) in KINDS:
-        return Split.draw(str(split), holdout, seed, catalog.classes, catalog.pairs)
+    if str(split) in KINDS or (isinstance(split, str) and ":" in split):
+        return Split.draw(str(split), holdout, seed, grammar)
     if isinstance(split, str | Path) and Path(split).is_file():
         return Split.load(split)
     known = (*KINDS, JOINT)
     raise InputError(
-        f"split must be one of {', '.join(known)} or a split file, got {str(split)!r}{nearest(str(split), known)}"
+        f"split must be one of {', '.join(known)}, module:Class or a split file, got {str(split)!r:.80}"
+        f"{nearest(str(split)[:40], known)}"
     )
 
 
@@ -291,10 +415,32 @@ def make_teacher(
     catalog: Catalog | None = None,
     sampling: SamplingConfig | None = None,
     tested: str = "zs2",
+    language: Language | None = None,
 ) -> Teacher:
     """The one way from settings to a teacher, for environments, training and evaluation alike."""
-    catalog = catalog or Catalog.default()
-    return Teacher(world, make_split(split, holdout, split_seed, catalog, tested), phase, catalog, sampling)
+    catalog, language = catalog or Catalog.default(), language or Language.paper()
+    drawn = make_split(split, holdout, split_seed, Grammar(language, catalog), tested)
+    return Teacher(world, drawn, phase, catalog, sampling, language)
+
+
+def classes_needed(
+    table: AllowedTable, t: int, slots: list[int], rank: NDArray[np.int64], any_answer: bool
+) -> int | None:
+    """The smallest k so that a sentence of a type is allowed about classes of rank below k; None if there is none.
+
+    `slots` are those of objects; `any_answer`: whether an answer of the type can be held out.
+    """
+    firsts = [*table.first_row.tolist(), len(table.allowed)]
+    rows = np.arange(firsts[t + 1] - firsts[t])
+    allowed = table.allowed[firsts[t] : firsts[t + 1], : 2 if any_answer else 1].any(axis=1)
+    needed = np.ones(len(rows), np.int64)
+    words = [rows // table.strides[t, slot] % len(rank) for slot in slots]
+    for word in words:
+        needed = np.maximum(needed, rank[word] + 1)
+    if len(words) == 2:  # nothing is between an object and itself
+        allowed = allowed & (words[0] != words[1])
+    possible = needed[allowed & (needed <= len(rank))]
+    return int(possible.min()) if len(possible) else None
 
 
 def _check_indices(name: str, numbers: ArrayLike, high: int) -> NDArray[np.int64]:

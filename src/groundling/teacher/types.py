@@ -10,13 +10,9 @@ from numpy.typing import NDArray
 from groundling.errors import InputError, check_float, check_int
 from groundling.world.types import Int16s, State
 
-MAX_WORDS = 13
-"""Length of the longest sentence; the final `.` or `?` counts as a word."""
 MAX_CURRICULUM = 10**12
 MAX_INDEX = 1 << 62
 """Of an episode. Both leave room for the kernels' 64-bit arithmetic: an overflow would be an index out of bounds."""
-SLOTS = ("obj", "obj2", "col", "loc", "prep")
-"""The content slots of sentences, in the order of `SentenceBatch.slots`."""
 
 
 @dataclass(frozen=True)
@@ -46,35 +42,37 @@ class SamplingConfig:
 
 @dataclass(frozen=True)
 class Meaning:
-    """A sentence's type, the index of its template within the type, and the word in each content slot."""
+    """A sentence's type, the index of its template within the type, and the word in each slot."""
 
     type: str
     template: int
     slots: dict[str, str] = field(hash=False)
+    content: tuple[str, ...] = field(compare=False)
+    """The words that name objects, attributes, directions and relations; what a split holds out."""
 
 
 class SentenceBatch(NamedTuple):
     """A batch of sentences; an entry can be empty (no question at this step)."""
 
     type: Int16s
-    """[B]: index into TYPES, -1 for no sentence"""
+    """[B]: index into `Language.types`, -1 for no sentence"""
     template: Int16s
     """[B]: index of the template within the type"""
     slots: Int16s
-    """[B, slot]: class, class, color, direction, preposition; -1 for an unused slot"""
+    """[B, slot]: index of the word in its class, in the order of `Language.slots`; -1 for an unused slot"""
     tokens: Int16s
-    """[B, MAX_WORDS]: tokens, then padding"""
+    """[B, max words]: tokens, then padding"""
     answer: Int16s
     """[B]: token of the true answer, -1 for a command or no sentence"""
 
 
-def no_sentences(batch: int, pad: int) -> SentenceBatch:
+def no_sentences(batch: int, slots: int, max_words: int, pad: int) -> SentenceBatch:
     """A batch without sentences."""
     return SentenceBatch(
         type=np.full(batch, -1, np.int16),
         template=np.full(batch, -1, np.int16),
-        slots=np.full((batch, len(SLOTS)), -1, np.int16),
-        tokens=np.full((batch, MAX_WORDS), pad, np.int16),
+        slots=np.full((batch, slots), -1, np.int16),
+        tokens=np.full((batch, max_words), pad, np.int16),
         answer=np.full(batch, -1, np.int16),
     )
 

@@ -1,22 +1,10 @@
 """Every command and question that is valid for one map, with its target or answer."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from groundling.teacher.grammar import TYPES
-from groundling.teacher.lexicon import COLORS, DIRECTIONS, PREPOSITIONS
-from groundling.teacher.sentence_types import (
-    EMPTY,
-    REC_BW_OBJ2OBJ,
-    REC_LOC2OBJ,
-    REC_LOC_OBJ2OBJ,
-    describe_objects,
-    find_commands,
-    find_empty,
-    find_questions,
-    make_scratch,
-)
+from groundling.teacher.references import EMPTY_SCAN, SCAN, describe_objects, make_scratch, scan_references
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import Meaning
 from groundling.world.shortest_path import distances
@@ -29,7 +17,7 @@ class ValidSentence:
 
     type: str
     slots: dict[str, str] = field(hash=False)
-    """The words in the slots, except the preposition, which does not change the meaning."""
+    """The words in the slots, except those that do not change the meaning."""
     outcome: int
     """The target position, or the token of the answer."""
     is_empty: bool = False
@@ -37,42 +25,34 @@ class ValidSentence:
 
     def matches(self, meaning: Meaning) -> bool:
         """Whether a sentence with this meaning is this one."""
-        content = {slot: word for slot, word in meaning.slots.items() if slot != "prep"}
-        return self.type == meaning.type and self.slots == content
+        return self.type == meaning.type and self.slots.items() <= meaning.slots.items()
 
 
 def valid_sentences(teacher: Teacher, state: State) -> list[ValidSentence]:
     """What the teacher may say about the first map of a batch."""
     grid, objects, agent = state.grid[0], state.objects[0], int(state.agent[0])
-    rules, size = teacher.rules, state.size
-    scratch = make_scratch(len(objects))
-    count = describe_objects(grid, size, objects, agent, rules.icon_class, rules.icon_color, scratch, rules.words)
-    distance, queue = np.empty((2, size * size), np.int16)
-    distances(grid, size, agent, distance, queue)
-    find_commands(grid, size, distance, count, scratch, rules.words)
-    find_questions(agent, count, scratch, rules.words)
-    found = [
-        _sentence(teacher, t, row)
-        for t in range(len(TYPES))
-        for row in scratch.fillings[t, : scratch.found[t]].tolist()
-    ]
-    for t in (REC_LOC2OBJ, REC_LOC_OBJ2OBJ, REC_BW_OBJ2OBJ):
-        find_empty(grid, size, agent, count, t, scratch, rules.words)
-        empty = [_sentence(teacher, t, row) for row in scratch.fillings[EMPTY, : scratch.found[EMPTY]].tolist()]
-        found += [replace(sentence, is_empty=True) for sentence in empty]
+    language, tables, size = teacher.language, teacher.rules.language, state.size
+    scratch = make_scratch(tables, len(language.slots), len(objects))
+    count = describe_objects(grid, size, objects, agent, scratch, tables, teacher.map_rule)
+    distances(grid, size, agent, scratch.distance, scratch.queue)
+    found = []
+    for t, type_ in enumerate(language.types):
+        for scan in (tables.types[t, SCAN], tables.types[t, EMPTY_SCAN]):
+            if scan < 0:
+                continue
+            scan_references(scan, scan + 1, -1, 0, grid, size, agent, count, scratch, tables)
+            for k in range(int(scratch.found[t])):
+                scan_references(scan, scan + 1, t, k, grid, size, agent, count, scratch, tables)
+                *filling, _, outcome = scratch.filling.tolist()
+                is_empty = not type_.is_command and scan == tables.types[t, EMPTY_SCAN]
+                found.append(ValidSentence(type_.name, teacher.slot_words(filling), outcome, is_empty))
     return found
-
-
-def _sentence(teacher: Teacher, type_: int, filling: list[int]) -> ValidSentence:
-    classes = teacher.catalog.classes
-    vocabularies = {"obj": classes, "obj2": classes, "col": COLORS, "loc": DIRECTIONS}
-    slots = {slot: words[k] for (slot, words), k in zip(vocabularies.items(), filling, strict=False) if k >= 0}
-    return ValidSentence(TYPES[type_], slots, filling[-1])
 
 
 def verbalize(teacher: Teacher, sentence: ValidSentence, rng: np.random.Generator) -> str:
     """The text of a sentence in a random template."""
-    grammar = teacher.grammar
+    grammar, language = teacher.grammar, teacher.language
     template = int(rng.integers(len(grammar.templates[sentence.type])))
-    slots = {**sentence.slots, "prep": str(rng.choice(PREPOSITIONS))}
-    return teacher.lexicon.decode(grammar.tokens(Meaning(sentence.type, template, slots)))
+    free = [slot for slot in language.type(sentence.type).slots if slot not in sentence.slots]
+    words = {slot: str(rng.choice(grammar.vocabulary[language.slots[slot]])) for slot in free}
+    return teacher.lexicon.decode(grammar.tokens(grammar.meaning(sentence.type, template, sentence.slots | words)))

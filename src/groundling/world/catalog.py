@@ -4,8 +4,9 @@ A cell id is an index into `Catalog.pictures`: outside the map, floor, wall, age
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
@@ -59,6 +60,10 @@ class Catalog:
     """[icon]: index into COLOR_NAMES, or NO_COLOR."""
     pictures: dict[int, Pixels] = field(repr=False)
     """Side of a cell in pixels -> [cell id, side, side, 3], the image of every cell id."""
+    categories: tuple[str, ...] = ()
+    """The category of each class, such as `animal`; may be empty."""
+    attributes: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    """Further attributes by name: a word, or None, for each icon."""
 
     @classmethod
     @cache
@@ -71,7 +76,52 @@ class Catalog:
             with data.joinpath(f"icons{side}.png").open("rb") as file:
                 sheet = np.asarray(Image.open(file).convert("RGB"))
             pictures[side] = _cut(sheet, side)[: FIRST_ICON + len(entries)]
-        return cls._of([(entry["class"], entry["color"]) for entry in entries], pictures)
+        return cls._of([(entry["class"], entry["color"], entry["category"]) for entry in entries], pictures)
+
+    @classmethod
+    def load(cls, icons: str | Path | None) -> "Catalog":
+        """The built-in icons (None), those of a folder, or with `+FOLDER` both."""
+        if icons is None:
+            return cls.default()
+        added = str(icons).startswith("+")
+        own = cls.from_folder(str(icons).removeprefix("+"))
+        return cls.default().joined(own) if added else own
+
+    def joined(self, other: "Catalog") -> "Catalog":
+        """The icons of both; a class of both has the icons of both. Floor, wall and agent are those of this one."""
+        names = sorted({*self.classes, *other.classes})
+        entries, cells = [], {side: [pictures[:FIRST_ICON]] for side, pictures in self.pictures.items()}
+        attributes: dict[str, list[str | None]] = {name: [] for name in {*self.attributes, *other.attributes}}
+        for name in names:
+            for part in (self, other):
+                if name not in part.classes:
+                    continue
+                c = part.classes.index(name)
+                first, end = int(part.first_icon[c]), int(part.first_icon[c + 1])
+                category = part.categories[c] if part.categories else ""
+                entries += [(name, int(color), category) for color in part.icon_color[first:end]]
+                for key, values in attributes.items():
+                    values += part.attributes.get(key, (None,) * len(part.icon_class))[first:end]
+                for side, parts in cells.items():
+                    parts.append(part.pictures[side][FIRST_ICON + first : FIRST_ICON + end])
+        pictures = {side: np.concatenate(parts) for side, parts in cells.items()}
+        return Catalog._of(entries, pictures, {key: tuple(values) for key, values in attributes.items()})
+
+    def with_variants(self, name: str, variants: Mapping[str, Callable[[Pixels], Pixels]]) -> "Catalog":
+        """Each icon once for each variant, which is a word of the attribute `name` and a change of the image."""
+        entries, chosen, values = [], [], []
+        for k, (entry, word) in enumerate(itertools.product(self._entries, variants)):
+            entries.append(entry)
+            chosen.append((k // len(variants), word))
+            values.append(word)
+        pictures = {
+            side: np.concatenate(
+                [cells[:FIRST_ICON], np.stack([variants[word](cells[FIRST_ICON + icon]) for icon, word in chosen])]
+            )
+            for side, cells in self.pictures.items()
+        }
+        kept = {key: tuple(row[icon] for icon, _ in chosen) for key, row in self.attributes.items()}
+        return Catalog._of(entries, pictures, {**kept, name: tuple(values)})
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Catalog":
@@ -83,17 +133,32 @@ class Catalog:
         pictures = {
             side: stack_cells([load_cell(path, side) for path in paths], side) for side in (CELL_PIXELS, DISPLAY_PIXELS)
         }
-        return cls._of([(icon.name, icon.color) for icon in icons], pictures)
+        return cls._of([(icon.name, icon.color, icon.path.parent.name) for icon in icons], pictures)
 
     @classmethod
-    def _of(cls, icons: list[tuple[str, int]], pictures: dict[int, Pixels]) -> Self:
-        classes = tuple(dict.fromkeys(name for name, _ in icons))
+    def _of(
+        cls,
+        icons: list[tuple[str, int, str]],
+        pictures: dict[int, Pixels],
+        attributes: Mapping[str, tuple[str | None, ...]] | None = None,
+    ) -> Self:
+        """The catalog of (class, color, category) of each icon."""
+        categories = {name: category for name, _, category in icons}
+        index = {name: c for c, name in enumerate(categories)}
         return cls(
-            classes=classes,
-            icon_class=np.array([classes.index(name) for name, _ in icons], np.int16),
-            icon_color=np.array([color for _, color in icons], np.int16),
+            classes=tuple(categories),
+            icon_class=np.array([index[name] for name, _, _ in icons], np.int16),
+            icon_color=np.array([color for _, color, _ in icons], np.int16),
             pictures=pictures,
+            categories=tuple(categories.values()),
+            attributes=attributes or {},
         )
+
+    @property
+    def _entries(self) -> list[tuple[str, int, str]]:
+        """(class, color, category) of each icon."""
+        icons = zip(self.icon_class.tolist(), self.icon_color.tolist(), strict=True)
+        return [(self.classes[c], color, self.categories[c] if self.categories else "") for c, color in icons]
 
     def only(self, names: Collection[str]) -> "Catalog":
         """Return a catalog with only the classes in `names`, for a smaller world."""
@@ -106,25 +171,27 @@ class Catalog:
         icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in names]
         cells = [*range(FIRST_ICON), *(FIRST_ICON + k for k in icons)]
         return Catalog._of(
-            [(self.classes[self.icon_class[k]], int(self.icon_color[k])) for k in icons],
+            [self._entries[k] for k in icons],
             {side: pictures[cells] for side, pictures in self.pictures.items()},
+            {key: tuple(values[k] for k in icons) for key, values in self.attributes.items()},
         )
 
     def with_class(self, name: str, image: Image.Image) -> "Catalog":
         """Return a catalog with one more class, which has a single icon without a color name."""
         if name in self.classes:
             raise InputError(f"class must not be in the catalog already, got {name!r:.80}; choose another name")
-        icons = [(self.classes[c], int(color)) for c, color in zip(self.icon_class, self.icon_color, strict=True)]
         return Catalog._of(
-            [*icons, (name, NO_COLOR)],
+            [*self._entries, (name, NO_COLOR, "")],
             {side: np.concatenate([cells, flatten(image, side)[None]]) for side, cells in self.pictures.items()},
+            {key: (*values, None) for key, values in self.attributes.items()},
         )
 
     def __reduce__(self) -> Any:
         """Pickle the default catalog as a reference instead of five megabytes of images."""
         if self is Catalog.default():
             return Catalog.default, ()
-        return Catalog, (self.classes, self.icon_class, self.icon_color, self.pictures)
+        parts = (self.classes, self.icon_class, self.icon_color, self.pictures, self.categories, dict(self.attributes))
+        return Catalog, parts
 
     @property
     def cells(self) -> int:
@@ -142,12 +209,22 @@ class Catalog:
         icons = zip(self.icon_class, self.icon_color, strict=True)
         return frozenset((COLOR_NAMES[color], self.classes[c]) for c, color in icons if color != NO_COLOR)
 
+    def attribute(self, name: str, words: Sequence[str]) -> list[str | None]:
+        """[icon]: the word of an attribute, or None; `words` are the language's, colors in the catalog's order."""
+        if name == "color":
+            return [None if color == NO_COLOR else words[color] for color in self.icon_color.tolist()]
+        if name not in self.attributes:
+            raise InputError(f"icons must have the attribute {name!r}, got {', '.join(self.attributes) or 'none'}")
+        return [word if word in words else None for word in self.attributes[name]]
+
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the classes, the colors and the images in the agent's view."""
+        """SHA-256 of the classes, the attributes and the images in the agent's view."""
         digest = hashlib.sha256(" ".join(self.classes).encode())
         for array in (self.icon_class, self.icon_color, self.pictures[CELL_PIXELS]):
             digest.update(np.ascontiguousarray(array).tobytes())
+        if self.attributes:
+            digest.update(json.dumps(sorted(self.attributes.items())).encode())
         return digest.hexdigest()
 
     def describe(self, cell: int) -> str:

@@ -31,4 +31,4 @@ def derive(key: np.uint64, number: int) -> np.uint64:
 def below(key: np.uint64, i: int, n: int) -> int:
     """Random draw number `i` under `key`, uniform over 0 .. n-1."""
     bits = mix(key + np.uint64(i + 1) * _GOLDEN) >> np.uint64(32)
-    return int((bits * np.uint64(n)) >> np.uint64(32))
+    return int(np.int64((bits * np.uint64(n)) >> np.uint64(32)))  # signed, because Numba makes floats of mixed sums

@@ -34,10 +34,9 @@ def distances(grid: Int16s, size: int, start: int, distance: Int16s, queue: Int1
 
 @kernel
 def _best_actions(
-    grid: Int16s, agent: Int16s, target: Int16s, size: int, action: NDArray[np.int64], length: Int16s
-) -> None:
-    distance = np.empty(size * size, np.int16)
-    queue = np.empty(size * size, np.int16)
+    grid: Int16s, agent: Int16s, target: Int16s, size: int, action: NDArray[np.int64], length: Int16s, distance: Int16s,
+    queue: Int16s,
+) -> None:  # fmt: skip
     for b in range(len(agent)):
         distances(grid[b], size, target[b], distance, queue)
         length[b] = distance[agent[b]]
@@ -54,5 +53,6 @@ def best_actions(state: State) -> tuple[NDArray[np.int64], Int16s]:
     """[B], [B]: the first action of a shortest path to the target, and the path's length (-1 if unreachable)."""
     action = np.empty(len(state.agent), np.int64)
     length = np.empty(len(state.agent), np.int16)
-    _best_actions(state.grid, state.agent, state.target, state.size, action, length)
+    scratch = np.empty((2, state.grid.shape[1]), np.int16)
+    _best_actions(state.grid, state.agent, state.target, state.size, action, length, *scratch)
     return action, length

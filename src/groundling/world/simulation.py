@@ -6,17 +6,19 @@ from numpy.typing import NDArray
 from groundling.errors import InputError
 from groundling.jit import kernel
 from groundling.world.catalog import FIRST_ICON, WALL
-from groundling.world.types import Bools, Int16s, Outcome, State
+from groundling.world.types import REWARD_UNIT, Bools, Int16s, Outcome, Rewards, State
 
+PAPER_REWARDS = Rewards()
 ACTIONS = ("left", "right", "up", "down")
 MOVES = np.array([(0, -1), (0, 1), (-1, 0), (1, 0)], np.int64)
 """[action, 2]: the change of (row, column)."""
+_STEP, _BLOCKED, _WRONG_OBJECT, _REACHED = range(4)
+"""The order of `Rewards.units`."""
 
-STEP_TENTHS, BLOCKED_TENTHS, WRONG_OBJECT_TENTHS, REACHED_TENTHS = -1, -2, -10, 10
-"""The rewards -0.1, -0.2, -1.0 and +1.0, in tenths so that their sums are exact."""
 
-
-def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[State, Outcome]:
+def step(
+    state: State, actions: NDArray[np.integer], max_steps: int, rewards: Rewards = PAPER_REWARDS
+) -> tuple[State, Outcome]:
     """Apply one action in every map; return the next states, rewards and which episodes ended."""
     if actions.shape != state.agent.shape or ((actions < 0) | (actions >= len(ACTIONS))).any():
         raise InputError(
@@ -27,7 +29,7 @@ def step(state: State, actions: NDArray[np.integer], max_steps: int) -> tuple[St
     outcome = Outcome(
         np.empty(len(actions), np.float64), np.empty(len(actions), np.bool_), np.empty(len(actions), np.bool_)
     )
-    _step(after.grid, after.agent, after.target, after.step, state.size, max_steps, actions, *outcome)
+    _step(after.grid, after.agent, after.target, after.step, state.size, max_steps, rewards.units, actions, *outcome)
     return after, outcome
 
 
@@ -39,6 +41,7 @@ def _step(
     steps: Int16s,
     size: int,
     max_steps: int,
+    rewards: NDArray[np.int64],
     actions: NDArray[np.integer],
     reward: NDArray[np.float64],
     terminated: Bools,
@@ -46,15 +49,15 @@ def _step(
 ) -> None:
     for b in range(len(actions)):
         position = move(grid[b], size, agent[b], actions[b])
-        tenths = STEP_TENTHS
+        units = rewards[_STEP]
         if position == agent[b]:
-            tenths += BLOCKED_TENTHS
+            units += rewards[_BLOCKED]
         if position == target[b]:
-            tenths += REACHED_TENTHS
+            units += rewards[_REACHED]
         elif grid[b, position] >= FIRST_ICON:
-            tenths += WRONG_OBJECT_TENTHS
+            units += rewards[_WRONG_OBJECT]
         agent[b] = position
-        reward[b] = tenths / 10
+        reward[b] = units / REWARD_UNIT
         terminated[b] = position == target[b]
         truncated[b] = not terminated[b] and steps[b] >= max_steps
 

@@ -1,24 +1,58 @@
 """The types that other packages use of the world: its settings, its state, and the outcome of a step."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.errors import InputError, check_int
+from groundling.errors import InputError, check_float, check_int
 
 Int16s = NDArray[np.int16]
 Bools = NDArray[np.bool_]
 
 MAX_SIZE = 64
+MAX_REWARD = 1e6
 FREE_CELLS = 2
 """Cells that are always free, so that commands such as `north of the apple` are possible."""
 MAX_OBJECTS = 16
 MAX_STEP_LIMIT = (1 << 15) - 1  # step counters are int16
 STEPS_PER_SIDE = 4
 """The paper's time limit: four times the side of the map."""
+DIRECTIONS = ("east", "north", "northeast", "northwest", "south", "southeast", "southwest", "west")
+OFFSETS = np.array([(0, 1), (-1, 0), (-1, 1), (-1, -1), (1, 0), (1, 1), (1, -1), (0, -1)], np.int64)
+"""[direction]: (rows, columns); north is up."""
+REWARD_UNIT = 1000
+"""Rewards are integers out of this number inside the simulator, so that their sums are exact."""
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The rewards of a step, which are added up. The defaults are the paper's."""
+
+    step: float = -0.1
+    """Reward of every step."""
+    blocked: float = -0.2
+    """Reward of a step against a wall or the edge of the map."""
+    wrong_object: float = -1.0
+    """Reward of a step onto an object that is not the target."""
+    reached: float = 1.0
+    """Reward of reaching the target."""
+    right_answer: float = 0.0
+    """Reward of a right answer in `NavQA`."""
+
+    def __post_init__(self) -> None:
+        for name, value in self.__dict__.items():
+            check_float(f"rewards.{name}", value, -MAX_REWARD, MAX_REWARD)
+            if abs(value * REWARD_UNIT - round(value * REWARD_UNIT)) > 1e-6:
+                raise InputError(f"rewards.{name} must have at most three decimals, got {value}")
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """[5]: the rewards in this order as integers out of REWARD_UNIT."""
+        return np.array([round(value * REWARD_UNIT) for value in astuple(self)], np.int64)
 
 
 @dataclass(frozen=True)
@@ -33,6 +67,10 @@ class WorldConfig:
     """Minimum and maximum number of wall cells on a map."""
     max_steps: int | None = None
     """Steps after which an episode is truncated (None: 4 x size)."""
+    maps: str = "open"
+    """Map generator: open (the paper's), rooms, maze or `module:function`; environments take a function, too."""
+    rewards: Rewards = Rewards()
+    """The rewards of a step."""
 
     def __post_init__(self) -> None:
         check_int("size", self.size, 3, MAX_SIZE)
