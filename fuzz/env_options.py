@@ -20,7 +20,9 @@ from icon_folders import write_icons
 
 from groundling.env import NavQAVectorEnv, NavVectorEnv
 from groundling.errors import InputError
-from groundling.teacher.grammar import TYPES
+from groundling.teacher.language import Language
+from groundling.teacher.splits import JOINT, KINDS
+from groundling.world.map_generation import GENERATORS
 from groundling.world.types import FREE_CELLS, MAX_OBJECTS
 
 SET_SECONDS = 600.0
@@ -46,18 +48,19 @@ class Maker:
             "objects": (int(rng.choice([1, objects])), objects),
             "walls": (int(rng.choice([0, walls])), walls),
             "max_steps": (None, 1, 5, 28, 100, 32767)[rng.integers(6)],
-            "split": str(rng.choice(["normal", "zs1", "zs1", "zs2", "novel", "zs1+zs2"])),
+            "split": str(rng.choice(["zs1", *KINDS, JOINT])),
             "holdout": float(rng.choice([1, 5, 20, 50, 90, 99, 99.9])),
             "split_seed": int(rng.integers(100)),
             "phase": str(rng.choice(["train", "test"])),
             "curriculum_episodes": int(rng.choice([0, 0, 1, 10, 1000, 10**12])),
             "type_balanced_fraction": float(rng.choice([0, 0, 0.3, 1.0])),
             "observation": str(rng.choice(["cells", "pixels"], p=[0.9, 0.1])),
-            "answer_reward": float(rng.choice([0, 0.5])),
+            "maps": str(rng.choice(["open", "open", *GENERATORS])),
+            "rewards": {"right_answer": float(rng.choice([0, 0.5]))},
             "texts": bool(rng.integers(2)),
         }
         if rng.integers(4) == 0:
-            options["types"] = tuple(rng.choice(TYPES, size=int(rng.integers(1, 4)), replace=False).tolist())
+            options["types"] = tuple(rng.choice(Language.paper().type_names, size=int(rng.integers(1, 4)), replace=False).tolist())
         if rng.integers(10) == 0:
             options["icons"] = self.icons
         if rng.integers(10) == 0:

@@ -32,6 +32,8 @@ from groundling.page.message import Message, to_json
 from groundling.page.scene import SceneReader
 from groundling.page.uploads import png_base64
 from groundling.read_json import read_json
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import Language
 from groundling.teacher.splits import KINDS, PHASES, Split
 from groundling.teacher.teacher import Teacher, make_split, make_teacher
 from groundling.teacher.valid_sentences import valid_sentences
@@ -82,10 +84,15 @@ def use_replay(path: Path) -> None:
 # Split files
 
 
+@cache
+def paper() -> Grammar:
+    return Grammar(Language.paper(), Catalog.default())
+
+
 def make_splits(rng: Rng, folder: Path) -> tuple[str, tuple[Path, str]]:
     """A split file with a change, or with other words and the right hash."""
     kind, catalog = str(rng.choice([*KINDS, "zs1+zs2"])), Catalog.default()
-    split = make_split(kind, float(rng.choice([1, 10, 50, 99, 99.9])), int(rng.integers(100)), catalog)
+    split = make_split(kind, float(rng.choice([1, 10, 50, 99, 99.9])), int(rng.integers(100)), paper())
     phase = str(rng.choice(PHASES))
     if rng.integers(2):
         what, path = damaged_file(rng, folder, "split.json", split.to_dict())
@@ -105,7 +112,7 @@ def use_split(made: tuple[Path, str]) -> None:
     path, phase = made
     with without_root():
         Split.load(path)
-        split = make_split(str(path), 50, 0, Catalog.default())
+        split = make_split(str(path), 50, 0, paper())
     make_teacher(WorldConfig(), split, phase=phase).begin(0, np.arange(4))
 
 

@@ -48,7 +48,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "world/rendering.py": ("tests/world/test_simulation.py", "tests/world/test_catalog.py", *ENV),
     "world/scenario.py": ("tests/world/test_scenario.py", "tests/world/test_scripted_episodes.py"),
     "world/catalog.py": ("tests/world/test_catalog.py", "tests/world/test_simulation.py", *ENV),
-    "teacher/sentence_types.py": ("tests/teacher/test_valid_sentences.py", *TEACHER),
+    "teacher/language.py": ("tests/teacher/test_language.py", "tests/teacher/test_grammar.py"),
+    "teacher/references.py": ("tests/teacher/test_valid_sentences.py", "tests/teacher/test_language.py", *TEACHER),
     "teacher/episode_sampling.py": (*TEACHER, *ENV),
     "teacher/curriculum.py": ("tests/teacher/test_curriculum.py", *TEACHER, *ENV),
     "teacher/splits.py": ("tests/teacher/test_splits.py", *TEACHER),
@@ -56,6 +57,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "teacher/teacher.py": (*TEACHER, *ENV),
     "teacher/valid_sentences.py": ("tests/teacher/test_valid_sentences.py", *TEACHER),
     "teacher/snapshot.py": (*ENV, *TEACHER),
+    "episodes.py": ("tests/test_episodes.py", *ENV),
     "env.py": ENV,
     "rollout.py": ("tests/evaluation/test_evaluator.py", *TRAINER),
     "evaluation/evaluator.py": ("tests/evaluation/test_evaluator.py",),
@@ -83,6 +85,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 """The files that are mutated, and the tests that are run first."""
 ALL_TESTS = (
     "tests/test_read_json.py",
+    "tests/test_episodes.py",
     "tests/world",
     "tests/evaluation",
     *ENV,
@@ -96,12 +99,9 @@ NOT_RUN = ("tests/learn/test_trained_agent.py::test_load_and_teach_have_the_stat
 """Runs mypy, on the sources."""
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    ("teacher/sentence_types.py", "np.empty((len(TYPES) + 1, max_fillings, 5), np.int64),", "1 to 2: `1`"): (
-        "one more row of scratch space, which nothing uses"
-    ),
     (
         "teacher/teacher.py",
-        "classes_needed = [self._classes_needed[name] or 0 for name in TYPES]",
+        "(type_.fewest_objects, self._classes_needed[type_.name] or 0, type_.in_line) for type_ in language.types",
         "0 to 1: `0`",
     ): "compared only with numbers of classes, which are at least 1",
     ("evaluation/evaluator.py", "asked = question.type >= 0", "0 to 1: `0`"): (

@@ -7,7 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before PyTorch is imported: tes
 import pytest
 
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.language import Language
 from groundling.teacher.splits import Split
 from groundling.world.catalog import Catalog
 
@@ -19,9 +19,9 @@ def catalog() -> Catalog:
 
 @pytest.fixture(scope="session")
 def grammar(catalog: Catalog) -> Grammar:
-    return Grammar(Lexicon(), catalog.pairs)
+    return Grammar(Language.paper(), catalog)
 
 
 @pytest.fixture(scope="session")
-def splits(catalog: Catalog) -> dict[str, Split]:
-    return {kind: Split.draw(kind, 50, 0, catalog.classes, catalog.pairs) for kind in ("normal", "zs1", "zs2")}
+def splits(grammar: Grammar) -> dict[str, Split]:
+    return {kind: Split.draw(kind, 50, 0, grammar) for kind in ("normal", "zs1", "zs2")}

@@ -57,7 +57,7 @@ def test_spaces() -> None:
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_and_single_env_agree_at_every_step(id_: str, mode: AutoresetMode) -> None:
     """The vector env returns the same as Gymnasium's loop over single envs, including infos."""
-    options: dict[str, Any] = {"observation": "cells", "max_steps": 9, "walls": (0, 3), "answer_reward": 0.5}
+    options: dict[str, Any] = {"observation": "cells", "max_steps": 9, "walls": (0, 3), "rewards": {"right_answer": 0.5}}
     ours = gym.make_vec(id_, num_envs=5, autoreset_mode=mode, **options)
     loop = gym.make_vec(id_, num_envs=5, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options)
     ours.action_space.seed(0)
@@ -89,8 +89,8 @@ def test_disabled_autoreset() -> None:
 
 
 def test_true_answers() -> None:
-    """`info` holds the true answer to the question of the observation, which earns `answer_reward`."""
-    env = gym.make("groundling/NavQA-v0", answer_reward=0.25, observation="cells")
+    """`info` holds the true answer to the question of the observation, which earns `rewards.right_answer`."""
+    env = gym.make("groundling/NavQA-v0", rewards={"right_answer": 0.25}, observation="cells")
     rewards: dict[str, Any] = {}
     for given in ("right", "wrong"):
         _, info = env.reset(seed=4, options={"episode": 2})
@@ -103,7 +103,7 @@ def test_true_answers() -> None:
 
 def test_step_without_a_question() -> None:
     """The question is all padding, and so is the true answer; no answer is judged."""
-    env = gym.make("groundling/NavQA-v0", observation="cells", answer_reward=0.25)
+    env = gym.make("groundling/NavQA-v0", observation="cells", rewards={"right_answer": 0.25})
     pad = env.unwrapped.lexicon.pad  # type: ignore[attr-defined]
     for episode in range(500):
         observation, info = env.reset(seed=0, options={"episode": episode})
@@ -302,7 +302,7 @@ def test_user_icons(tmp_path: Path) -> None:
         ({"observation": "sound"}, "observation must be one of pixels, cells, got 'sound'"),
         ({"render_mode": "human"}, "render_mode must be one of rgb_array, ansi, got 'human'"),
         ({"icons": "/nowhere"}, r"icon folder /nowhere must contain properties\.txt"),
-        ({"icons": 3}, "icons must be the path of a folder or None, got 3"),
+        ({"icons": 3}, "icons must be the path of a folder, a Catalog or None, got 3"),
         ({"objects": 3}, r"objects must be a pair \(minimum, maximum\), got 3; for exactly 3 write \(3, 3\)"),
         ({"walls": (0, 2.5)}, r"walls must be .*, got 2\.5"),
         ({"size": "7"}, "size must be an integer from 3 to 64, got '7'"),
@@ -312,7 +312,7 @@ def test_user_icons(tmp_path: Path) -> None:
         ({"types": 3}, "types must be a sequence of sentence types .*, got 3"),
         ({"types": {"nav_obj"}}, "types must be a sequence of sentence types .*, got {'nav_obj'}"),
         ({"texts": 1}, "texts must be True or False, got 1"),
-        ({"answer_reward": "high"}, "answer_reward must be a finite number, got 'high'"),
+        ({"rewards": {"right_answer": "high"}}, r"rewards\.right_answer must be a finite number .*, got 'high'"),
         ({"num_envs": 0}, "num_envs must be an integer of at least 1, got 0"),
         ({"num_envs": 2.0}, r"num_envs must be an integer of at least 1, got 2\.0"),
     ],

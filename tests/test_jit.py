@@ -59,7 +59,7 @@ def test_hash_covers_every_kernel_source_and_its_data(copy: Path, monkeypatch: p
     monkeypatch.setattr(jit, "KERNEL_SOURCES", (copy / "jit.py", copy / "world", copy / "teacher"))
     before = jit.source_hash()
     assert before == jit.source_hash()
-    for name in ("jit.py", "world/simulation.py", "teacher/sentence_types.py", "teacher/grammar.toml"):
+    for name in ("jit.py", "world/simulation.py", "teacher/references.py", "teacher/language.toml"):
         file = copy / name
         text = file.read_text()
         file.write_text(text + "\n# changed\n")
@@ -81,7 +81,7 @@ def test_nav_env_compiles_no_question_kernels(tmp_path: Path) -> None:
     code = """
 import gymnasium, groundling
 env = gymnasium.make("groundling/Nav-v0", size=3, objects=(1, 1), walls=(0, 0)); env.reset(seed=0); env.step(0)
-from groundling.teacher import sentence_types
-print(len(sentence_types.find_commands.signatures), len(sentence_types.find_questions.signatures))
+from groundling.teacher import episode_sampling
+print(len(episode_sampling.begin_episodes.signatures), len(episode_sampling.ask_questions.signatures))
 """
     assert run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout.split() == ["1", "0"]

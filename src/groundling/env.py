@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from groundling.episodes import play_step
 from groundling.errors import InputError, check_choice, check_int, nearest
+from groundling.teacher.given_episodes import begin_given, put_episode
 from groundling.teacher.language import Language
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.snapshot import check_array, own_arrays, restore_episodes
@@ -47,7 +48,7 @@ from groundling.world.types import Bools, Rewards, WorldConfig
 Observation = dict[str, NDArray[Any]]
 Info = dict[str, Any]
 RENDER_MODES = ["rgb_array", "ansi"]
-RESET_OPTIONS = ("episode", "reset_mask")
+RESET_OPTIONS = ("episode", "reset_mask", "scenario", "command")
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         """Begin new episodes: of the given seed, otherwise the next ones of the current seed (random at first).
 
         `options["episode"]` begins with the episode of that index, `options["reset_mask"]` resets only some envs.
+        `options["scenario"]` gives the map, as `Scenario.to_dict` writes it, and `options["command"]` the command;
+        either alone is completed at random. Both are for all envs, or a list with one for each.
         """
         options = options or {}
         for name in options:
@@ -207,20 +210,40 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
                 new_seed[i], new_index[i] = _check_seed("seed", given), 0
         if "episode" in options:
             new_index[:] = check_int("episode", options["episode"], 0, MAX_INDEX)
+        before = self._seed, self._index
         self._seed, self._index = np.where(which, new_seed, self._seed), np.where(which, new_index, self._index)
-        self._begin(which)
+        scenarios, commands = (self._for_each_env(name, options.get(name)) for name in ("scenario", "command"))
+        try:
+            self._begin(which, scenarios, commands)
+        except InputError:  # of a scenario or command: the running episodes go on
+            self._seed, self._index = before
+            raise
         return self._observe(), self._info()
 
-    def _begin(self, which: Bools) -> None:
-        """Begin the episodes of `_seed` and `_index` in some of the envs."""
+    def _for_each_env(self, name: str, value: Any) -> list[Any]:
+        """A reset option for each env."""
+        if not isinstance(value, list):
+            return [value] * self.num_envs
+        if len(value) != self.num_envs:
+            raise InputError(f"{name} must be one for all envs or a list of {self.num_envs}, got {len(value)}")
+        return value
+
+    def _begin(self, which: Bools, scenarios: list[Any] | None = None, commands: list[Any] | None = None) -> None:
+        """Begin the episodes of `_seed` and `_index` in some of the envs, with given maps and commands."""
         if self._episode is None:
-            self._episode = self.teacher.begin(self._seed, self._index, self.questions)
+            episode = self.teacher.begin(self._seed, self._index, self.questions)
             which = np.ones(self.num_envs, np.bool_)
         else:
             seeded = replace(self._episode, seed=self._seed.copy())
-            self._episode = self.teacher.reset(seeded, which, self._index, self.questions)
+            episode = self.teacher.reset(seeded, which, self._index, self.questions)
+        for i, (scenario, command) in enumerate(zip(scenarios or (), commands or (), strict=True)):
+            if which[i] and (scenario is not None or command is not None):
+                seed, index = int(episode.seed[i]), int(episode.index[i])
+                given = begin_given(self.teacher, seed, index, scenario, command, self.questions)
+                episode = put_episode(episode, i, given)
+        self._episode = episode
         self._over = self._over & ~which
-        self._shortest_path = np.where(which, best_actions(self._episode.state)[1], self._shortest_path)
+        self._shortest_path = np.where(which, best_actions(episode.state)[1], self._shortest_path)
 
     @property
     def episode(self) -> EpisodeBatch:
@@ -375,7 +398,10 @@ class NavEnv(gym.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin the next episode; with a seed, its first one; with `options={"episode": k}`, the one of index k."""
+        """Begin the next episode; with a seed, its first one; with `options={"episode": k}`, the one of index k.
+
+        `options={"scenario": ..., "command": ...}` gives the map, the command, or both.
+        """
         super().reset(seed=None if seed is None else _check_seed("seed", seed))
         return self._first(*self.batch.reset(seed=seed, options=options))
 

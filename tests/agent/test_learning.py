@@ -10,13 +10,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from groundling.agent import AgentConfig, EnvSpec, Model, View, build
-from groundling.teacher.lexicon import DIRECTIONS
 from groundling.teacher.teacher import Teacher
-from groundling.teacher.types import SLOTS, SamplingConfig
+from groundling.teacher.types import SamplingConfig
 from groundling.world.catalog import CELL_PIXELS, Catalog
 from groundling.world.rendering import view_cells
 from groundling.world.shortest_path import best_actions
-from groundling.world.types import WorldConfig
+from groundling.world.types import DIRECTIONS, WorldConfig
 
 
 def examples(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[View, Tensor, Tensor]]:
@@ -30,6 +29,7 @@ def examples(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[Vi
     sampling = SamplingConfig(type_balanced_fraction=1.0, types=(type_,))
     teacher = Teacher(world, catalog=catalog, sampling=sampling)
     words = teacher.lexicon.tokens_of((*DIRECTIONS, "?"))
+    loc = list(teacher.language.slots).index("loc")
     pictures = torch.from_numpy(catalog.pictures[CELL_PIXELS])
     for start in range(0, 10**9, batch):
         episode = teacher.begin(0, np.arange(start, start + batch))
@@ -38,7 +38,7 @@ def examples(catalog: Catalog, answering: bool, batch: int) -> Iterator[tuple[Vi
         keep = np.ones(batch, np.bool_)
         if answering:
             labels = episode.question.answer.astype(np.int64)  # the four classes are the first words
-            sentences = np.stack([words[episode.question.slots[:, SLOTS.index("loc")]], words[[-1] * batch]], axis=1)
+            sentences = np.stack([words[episode.question.slots[:, loc]], words[[-1] * batch]], axis=1)
             keep = labels != teacher.lexicon.token["nothing"]
         view = View.of_cells(torch.from_numpy(view_cells(episode.state)[keep]), pictures)
         yield view, torch.from_numpy(sentences[keep]).long(), torch.from_numpy(labels[keep])

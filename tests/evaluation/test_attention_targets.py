@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from groundling.evaluation.attention_targets import attention_targets
-from groundling.teacher.grammar import TYPES
+from groundling.teacher.language import Language
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig, no_sentences
 from groundling.world.types import State
 
 
-@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("type_", Language.paper().type_names)
 def test_attention_targets(type_: str) -> None:
     teacher = Teacher(sampling=SamplingConfig(type_balanced_fraction=1.0, types=(type_,)))
     episode = teacher.begin(3, np.arange(200))
     is_command = type_.startswith("nav")
-    cells = attention_targets(episode.state, episode.command if is_command else episode.question, teacher.catalog)
+    cells = attention_targets(teacher, episode, episode.command if is_command else episode.question)
     assert (cells.sum(1) >= 1).all()
     if is_command:
         assert (cells.sum(1) == 1).all()
@@ -29,7 +29,8 @@ def test_attention_targets(type_: str) -> None:
 def test_no_sentence_has_no_target() -> None:
     teacher = Teacher()
     episode = teacher.begin(0, [0])
-    assert not attention_targets(episode.state, no_sentences(1, teacher.lexicon.pad), teacher.catalog).any()
+    silent = no_sentences(1, len(teacher.language.slots), teacher.language.max_words, teacher.lexicon.pad)
+    assert not attention_targets(teacher, episode, silent).any()
 
 
 def in_view(state: State, positions: np.ndarray) -> np.ndarray:

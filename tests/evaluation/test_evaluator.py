@@ -15,7 +15,7 @@ from groundling.errors import InputError
 from groundling.evaluation.evaluator import Evaluator, evaluate, of_one_type
 from groundling.learn.config import PRESETS, TrainConfig
 from groundling.learn.trained_agent import TrainedAgent
-from groundling.teacher.grammar import TYPES
+from groundling.teacher.language import Language
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
 from groundling.world.shortest_path import best_actions
@@ -96,7 +96,7 @@ def test_report_covers_every_type_with_separate_episodes() -> None:
     torch.manual_seed(0)
     teacher = Teacher(WORLD, FAST.split_for("normal"), "test", FAST.catalog())
     report = evaluate(build(AGENT, SPEC), teacher, 60, 40)
-    types = [type_ for type_ in TYPES if type_ in teacher.types]
+    types = [type_ for type_ in teacher.language.type_names if type_ in teacher.types]
     assert [*report["greedy"]["commands"], *report["questions"]] == types
     for type_ in report["greedy"]["commands"]:
         scores = report["sampled"]["commands"][type_]
@@ -190,7 +190,7 @@ def test_no_evaluation_seed_is_a_training_seed() -> None:
     evaluation = [seeds.VALIDATION, seeds.REPRESENTATIONS, seeds.FEW_SHOT_EXAMPLES, seeds.FEW_SHOT_TEST]
     evaluation += [seeds.EVALUATION, seeds.EVALUATION_COMMANDS, seeds.EVALUATION_QUESTIONS]
     assert max(seeds.training(largest, stage) for stage in range(8)) < min(evaluation)
-    assert seeds.EVALUATION_COMMANDS + len(TYPES) <= seeds.EVALUATION_QUESTIONS
+    assert seeds.EVALUATION_COMMANDS + len(Language.paper().types) <= seeds.EVALUATION_QUESTIONS
 
 
 def test_results_do_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:

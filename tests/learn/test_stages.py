@@ -15,7 +15,7 @@ from tests.learn.tiny import AGENT, FAST, PAPER, SPEC
 
 
 def new_log() -> SentenceLog:
-    return SentenceLog(SPEC.words)
+    return SentenceLog(SPEC.words, len(FAST.catalog().icon_class))
 
 
 @pytest.mark.parametrize("updates", [0, 3, 5])

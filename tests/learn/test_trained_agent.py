@@ -90,7 +90,7 @@ def test_pixels_and_cells_give_the_same_actions(agent: TrainedAgent, id_: str) -
 
 
 def test_agent_reaches_targets_and_answers_questions_in_the_env(agent: TrainedAgent) -> None:
-    envs = gym.make_vec(IDS[1], num_envs=100, phase="test", observation="cells", answer_reward=1.0)
+    envs = gym.make_vec(IDS[1], num_envs=100, phase="test", observation="cells", rewards={"right_answer": 1.0})
     observation, info = envs.reset(seed=1)
     asked = info["answer_token"] != agent.lexicon.pad
     assert (agent.act(observation)[asked, 1] == info["answer_token"][asked]).mean() > 0.95

@@ -237,7 +237,7 @@ def test_folder_with_a_run_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def new_log() -> SentenceLog:
-    return SentenceLog(SPEC.words)
+    return SentenceLog(SPEC.words, len(FAST.catalog().icon_class))
 
 
 def test_state_of_another_model_or_without_config_is_refused(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 import itertools
 
 from groundling.teacher.curriculum import Difficulty, difficulty, grown
-from groundling.teacher.types import MAX_WORDS
 
-FULL = Difficulty(open_size=7, objects=5, walls=15, classes=119, words=MAX_WORDS)
+LONGEST = 13
+"""Words of the paper's longest sentence."""
+FULL = Difficulty(open_size=7, objects=5, walls=15, classes=119, words=LONGEST)
 
 
-def level(index: int, curriculum: int, easiest_classes: int = 12) -> Difficulty:
-    return difficulty(index, curriculum, 7, 5, 15, 119, easiest_classes)
+def level(index: int, curriculum: int, easiest_classes: int = 12, easiest_words: int = 5) -> Difficulty:
+    return difficulty(index, curriculum, 7, 5, 15, 119, LONGEST, easiest_classes, easiest_words)
 
 
 def test_limits_at_the_beginning_and_at_the_end() -> None:
@@ -32,9 +33,11 @@ def test_difficulty_never_decreases() -> None:
 
 
 def test_small_worlds_are_not_enlarged() -> None:
-    small = difficulty(0, 100, 2, 1, 0, 5, 12)
+    small = difficulty(0, 100, 2, 1, 0, 5, LONGEST, 12, 5)
     assert small == Difficulty(open_size=2, objects=1, walls=0, classes=5, words=5)
 
 
-def test_number_of_classes_at_the_beginning() -> None:
+def test_classes_and_words_at_the_beginning() -> None:
     assert level(0, 1000, easiest_classes=40).classes == 40
+    assert level(0, 1000, easiest_words=9).words == 9
+    assert level(0, 1000, easiest_words=LONGEST + 1).words == LONGEST

@@ -3,10 +3,12 @@
 import pytest
 
 from groundling.errors import InputError
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES, Grammar, _expand, objects_in_line
-from groundling.teacher.lexicon import DIRECTIONS, GRAMMATICAL, OBJECTS, Lexicon
-from groundling.teacher.types import Meaning
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import Language, _expand, _Source
+from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.teacher import Teacher
 
+PAPER = Language.paper()
 TABLE = {
     "nav_obj": (31, 119),
     "nav_col_obj": (31, 221),
@@ -30,18 +32,19 @@ TABLE = {
 def test_number_of_templates_and_fillings(grammar: Grammar) -> None:
     count = grammar.count()
     assert count == TABLE
-    assert sum(t * p for name, (t, p) in count.items() if name in COMMANDS) == 567_579
-    assert sum(t * p for name, (t, p) in count.items() if name in QUESTIONS) == 1_071_436
+    assert sum(t * p for name, (t, p) in count.items() if name in PAPER.commands) == 567_579
+    assert sum(t * p for name, (t, p) in count.items() if name in PAPER.questions) == 1_071_436
 
 
 def test_arrangement_of_objects_that_sentences_with_between_need() -> None:
     """A command needs an empty cell between two objects, a question a third object there."""
-    needed = {name: code for name, code in zip(TYPES, objects_in_line().tolist(), strict=True) if code}
+    needed = {type_.name: type_.in_line for type_ in PAPER.types if type_.in_line}
     assert needed == {"nav_bw_obj": 2, "rec_bw_obj2obj": 3, "rec_bw_obj2loc": 3, "rec_bw_obj2col": 3}
 
 
 def test_each_occurrence_of_a_list_of_words_is_expanded_by_itself() -> None:
-    expanded = [*_expand("{verb} the {noun} or {verb} {obj}", {"verb": ["see", "touch"], "noun": ["thing"]})]
+    choices = {"verb": ["see", "touch"], "noun": ["thing"]}
+    expanded = [*_expand("{verb} the {noun} or {verb} {obj}", choices, "type", _Source("file", ""))]
     verbs = [("see", "see"), ("see", "touch"), ("touch", "see"), ("touch", "touch")]
     assert expanded == [f"{first} the thing or {second} {{obj}}" for first, second in verbs]
 
@@ -51,7 +54,7 @@ def test_every_sentence_of_the_language_is_distinct_and_parses_back(grammar: Gra
     """Every sentence has 2 to 13 words, too."""
     seen = set()
     lengths = set()
-    for name in TYPES:
+    for name in PAPER.type_names:
         for meaning in grammar.meanings(name):
             tokens = grammar.tokens(meaning)
             seen.add(bytes(tokens))
@@ -63,7 +66,8 @@ def test_every_sentence_of_the_language_is_distinct_and_parses_back(grammar: Gra
 
 def test_lexicon_has_the_papers_words() -> None:
     lexicon = Lexicon()
-    assert (len(lexicon), len(OBJECTS), len(GRAMMATICAL)) == (185, 119, 50)
+    sizes = {name: len(words) for name, words in PAPER.word_classes.items()}
+    assert (len(lexicon), sizes["object"], sizes["grammatical"]) == (185, 119, 50)
     # 119 objects, 8 directions, 8 colors and `nothing` are 136; `orange` is two of them and one word
     assert len(lexicon.answers) == 135
     assert lexicon.pad == 185
@@ -72,13 +76,13 @@ def test_lexicon_has_the_papers_words() -> None:
 
 
 def test_new_object_words_follow_the_papers_words() -> None:
-    lexicon = Lexicon(["unicorn"])
+    lexicon = Lexicon(new_objects=["unicorn"])
     assert lexicon.words[:185] == Lexicon().words
     assert lexicon.token["unicorn"] == 185
     assert lexicon.pad == 186
     for word in ("apple", "the", "sea horse", "Unicorn"):
         with pytest.raises(InputError, match=word):
-            Lexicon([word])
+            Lexicon(new_objects=[word])
 
 
 @pytest.mark.parametrize(
@@ -118,15 +122,16 @@ def test_parse_errors(grammar: Grammar, sentence: str, message: str) -> None:
 
 
 def test_templates_are_sorted_by_length(grammar: Grammar) -> None:
-    for k, name in enumerate(TYPES):
+    templates_up_to = Teacher().rules.templates_up_to
+    for k, name in enumerate(PAPER.type_names):
         lengths = [len(template) for template in grammar.templates[name]]
         assert lengths == sorted(lengths)
-        assert grammar.templates_up_to[k, -1] == len(lengths)
-        assert grammar.templates_up_to[k, lengths[0] - 1] == 0
-        assert grammar.templates_up_to[k, lengths[0]] == lengths.count(lengths[0])
+        assert templates_up_to[k, -1] == len(lengths)
+        assert templates_up_to[k, lengths[0] - 1] == 0
+        assert templates_up_to[k, lengths[0]] == lengths.count(lengths[0])
 
 
 def test_words_and_fillings_of_a_direction(grammar: Grammar) -> None:
-    words = grammar.words(Meaning("nav_nr_obj", 0, {"loc": "east", "prep": "of", "obj": "apple"}))
+    words = grammar.words(grammar.meaning("nav_nr_obj", 0, {"loc": "east", "prep": "of", "obj": "apple"}))
     assert words == ["east", "of", "apple", "."]
-    assert {slots["loc"] for slots in grammar.fillings("rec_loc2col")} == set(DIRECTIONS)
+    assert {slots["loc"] for slots in grammar.fillings("rec_loc2col")} == set(PAPER.word_classes["direction"])

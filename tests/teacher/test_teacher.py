@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from groundling.errors import InputError
-from groundling.teacher.grammar import COMMANDS, QUESTIONS, TYPES
+from groundling.teacher.grammar import Grammar
+from groundling.teacher.language import Language
 from groundling.teacher.splits import Split
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SamplingConfig
@@ -20,6 +21,7 @@ from groundling.world.shortest_path import best_actions
 from groundling.world.types import State, WorldConfig
 from tests.independent_judge import InvalidSentence, MapObject, World, answer, target
 
+PAPER = Language.paper()
 PHASES = [("normal", "train"), ("zs1", "train"), ("zs1", "test"), ("zs2", "train"), ("zs2", "test")]
 
 
@@ -78,7 +80,7 @@ def test_independent_judge_agrees(splits: dict[str, Split], kind: str, phase: st
             asked[question.type] += 1
         episode, outcome = play(teacher, episode, rng.integers(0, 4, 1000))
         new = outcome.terminated | outcome.truncated
-    assert set(asked) == {name for name in teacher.types if name in QUESTIONS}
+    assert set(asked) == {name for name in teacher.types if name in PAPER.questions}
     assert asked.total() > 400 * steps
 
 
@@ -116,8 +118,8 @@ def test_every_target_is_reachable_by_the_shortest_path(splits: dict[str, Split]
         sampling = SamplingConfig(type_balanced_fraction=1.0, types=(name,))
         teacher = Teacher(split=splits[kind], phase=phase, sampling=sampling)
         episode = teacher.begin(3, np.arange(n))
-        sentences = episode.command if name in COMMANDS else episode.question
-        assert (sentences.type == TYPES.index(name)).all()
+        sentences = episode.command if name in PAPER.commands else episode.question
+        assert (sentences.type == PAPER.type_names.index(name)).all()
         length = best_actions(episode.state)[1]
         assert (length > 0).all()
         total = np.zeros(n)
@@ -290,7 +292,7 @@ def test_impossible_episodes_are_rejected(splits: dict[str, Split]) -> None:
 
 def test_types_are_those_that_split_and_maps_allow(splits: dict[str, Split]) -> None:
     """zs1 holds out pairs of words, so a sentence with one word is no test of it; `between` needs two objects."""
-    assert Teacher().types == TYPES
+    assert Teacher().types == PAPER.type_names
     assert "nav_obj" not in Teacher(split=splits["zs1"], phase="test").types
     assert "nav_bw_obj" in Teacher(split=splits["zs1"], phase="test").types
     assert "nav_obj" in Teacher(WorldConfig(objects=(1, 1))).types
@@ -300,7 +302,7 @@ def test_types_are_those_that_split_and_maps_allow(splits: dict[str, Split]) -> 
 def test_another_question_is_asked_where_the_sampled_type_is_impossible() -> None:
     """Episodes for `rec_col2obj`: while the agent hides the colored object, other questions are asked."""
     teacher = Teacher(sampling=SamplingConfig(type_balanced_fraction=1.0, types=("rec_col2obj",)))
-    wanted = TYPES.index("rec_col2obj")
+    wanted = PAPER.type_names.index("rec_col2obj")
     episode = teacher.begin(0, np.arange(256))
     assert (episode.question.type == wanted).all()
     others = 0
@@ -311,7 +313,7 @@ def test_another_question_is_asked_where_the_sampled_type_is_impossible() -> Non
         for b in np.flatnonzero(running & (episode.question.type != wanted)):
             one = State(*(array[b : b + 1] for array in episode.state))
             valid = valid_sentences(teacher, one)
-            questions = [found.type for found in valid if found.type in QUESTIONS and not found.is_empty]
+            questions = [found.type for found in valid if found.type in PAPER.questions and not found.is_empty]
             assert "rec_col2obj" not in questions
             assert (episode.question.type[b] >= 0) == bool(questions)
             others += episode.question.type[b] >= 0
@@ -342,9 +344,9 @@ def test_episodes_without_questions_are_the_same_episodes() -> None:
 
 
 @pytest.mark.parametrize(("kind", "holdout", "phase"), [("zs1", 90, "train"), ("zs2", 99, "train"), ("zs1", 1, "test")])
-def test_accepted_teacher_never_fails(catalog: Catalog, kind: str, holdout: float, phase: str) -> None:
+def test_accepted_teacher_never_fails(catalog: Catalog, grammar: Grammar, kind: str, holdout: float, phase: str) -> None:
     """Extreme holdout, early curriculum and balanced types: refused at construction, or every episode exists."""
-    split = Split.draw(kind, holdout, 0, catalog.classes, catalog.pairs)
+    split = Split.draw(kind, holdout, 0, grammar)
     for world in (WorldConfig(), WorldConfig(objects=(5, 5)), WorldConfig(size=3, objects=(1, 2), walls=(0, 1))):
         for curriculum in (0, 10):
             try:

@@ -5,8 +5,7 @@ from collections import Counter
 
 import numpy as np
 
-from groundling.teacher.grammar import COMMANDS, TYPES
-from groundling.teacher.lexicon import COLORS, DIRECTIONS
+from groundling.teacher.language import Language
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SamplingConfig
 from groundling.teacher.valid_sentences import valid_sentences, verbalize
@@ -14,6 +13,8 @@ from groundling.world.catalog import WALL
 from groundling.world.types import State
 from tests.independent_judge import InvalidSentence, World, answer, target
 from tests.teacher.test_teacher import map_objects
+
+PAPER = Language.paper()
 
 
 def state_of(episode: EpisodeBatch, b: int) -> State:
@@ -42,7 +43,7 @@ def test_every_listed_sentence_can_be_verbalized() -> None:
         for valid in valid_sentences(teacher, state_of(episode, b)):
             meaning = teacher.grammar.parse(teacher.lexicon.encode(verbalize(teacher, valid, rng)))
             assert valid.matches(meaning)
-            if valid.type in COMMANDS:
+            if valid.type in PAPER.commands:
                 assert 0 <= valid.outcome < 49
 
 
@@ -58,14 +59,14 @@ def test_independent_judge_lists_the_same_sentences() -> None:
         walls = {divmod(position, 7) for position, cell in enumerate(grid) if cell == WALL}
         world = World(7, objects, walls, divmod(int(state.agent[0]), 7))
         names = sorted({item.name for item in objects})
-        vocabulary = {"obj": names, "obj2": names, "col": COLORS, "loc": DIRECTIONS}
+        vocabulary = {"obj": names, "obj2": names, "col": PAPER.word_classes["color"], "loc": PAPER.word_classes["direction"]}
         expected = set()
-        for type_ in TYPES:
-            slots = [slot for slot in teacher.grammar.slots(type_) if slot != "prep"]
+        for type_ in PAPER.type_names:
+            slots = PAPER.type(type_).reference.slots
             for words in itertools.product(*(vocabulary[slot] for slot in slots)):
                 filling = dict(zip(slots, words, strict=True))
                 try:
-                    if type_ in COMMANDS:
+                    if type_ in PAPER.commands:
                         row, column = target(world, type_, filling)
                         outcome = 7 * row + column
                     else:
@@ -79,5 +80,5 @@ def test_independent_judge_lists_the_same_sentences() -> None:
         assert len(found) == len(set(found))
         assert set(found) == expected
         types.update(type_ for type_, _, _ in found)
-    assert set(types) == set(TYPES)
+    assert set(types) == set(PAPER.type_names)
     assert min(types.values()) > 10

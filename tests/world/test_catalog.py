@@ -9,14 +9,14 @@ import pytest
 from PIL import Image
 
 from groundling.errors import InputError
-from groundling.teacher.lexicon import OBJECTS
+from groundling.teacher.language import Language
 from groundling.world.catalog import AGENT, CELL_PIXELS, DISPLAY_PIXELS, FIRST_ICON, OUTSIDE, WALL, Catalog
 
 
 def test_default_catalog_is_complete(catalog: Catalog) -> None:
     assert len(catalog.icon_class) == 357
     assert len(catalog.pairs) == 221
-    assert set(catalog.classes) == set(OBJECTS)
+    assert set(catalog.classes) == set(Language.paper().word_classes["object"])
     assert set(Counter(catalog.icon_class.tolist()).values()) == {3}
     assert catalog.cells == 361
 

@@ -251,8 +251,8 @@ def scan_references(
                             slots[scans[s, STEPS + 1 + level]] = step
                         else:
                             loc = direction(objects[step].row - walk[level, 1], objects[step].column - walk[level, 2])
-                            if loc < 0 or not objects[step].visible:
-                                continue
+                            if loc < 0 or not objects[step].visible or (base == FROM_OBJECT and step == i):
+                                continue  # the last: a way back to the object that the sentence names
                             slots[scans[s, STEPS + 1 + level]] = loc
                             position, referred = objects[step].position, step
                             if not last:

@@ -309,6 +309,20 @@ class Teacher:
         self._begin(new, np.flatnonzero(which), ask)
         return new
 
+    def ask(self, episode: EpisodeBatch) -> EpisodeBatch:
+        """Ask a question in every episode of a batch."""
+        question = self._no_sentences(len(episode.index))
+        everywhere = np.ones(len(episode.index), np.bool_)
+        _, ask_questions, _, rule = self._kernels
+        arrays = episode.seed, episode.index, everywhere, episode.state, question
+        ask_questions(*arrays, self._scratch(), self.rules, rule)
+        return replace(episode, question=question)
+
+    @cached_property
+    def without_split(self) -> "Teacher":
+        """The teacher of the same world that may use every sentence."""
+        return Teacher(self.world, catalog=self.catalog, language=self.language)
+
     def check_episodes(self, ask: bool = True) -> None:
         """Raise if random maps trigger commands so rarely that an episode could be impossible; `ask` as in `begin`."""
         indices = np.linspace(0, self.sampling.curriculum_episodes, TRIAL_EPISODES).astype(np.int64)
@@ -360,15 +374,18 @@ class Teacher:
     def slot_words(self, slots: Sequence[int]) -> dict[str, str]:
         """The words in slots, given their indices within their classes; -1 for an unused slot."""
         return {
-            slot: self._vocabulary[kind][k]
+            slot: self.slot_vocabulary(kind)[k]
             for (slot, kind), k in zip(self.language.slots.items(), slots, strict=True)
             if k >= 0
         }
 
+    def slot_vocabulary(self, kind: str) -> tuple[str, ...]:
+        """The words of a class in the order of the kernels: objects in that of the catalog."""
+        return self._object_words if kind == OBJECT else self.language.word_classes[kind]
+
     @cached_property
-    def _vocabulary(self) -> dict[str, tuple[str, ...]]:
-        """The words of each class in the order of the kernels: objects in that of the catalog."""
-        return {**self.language.word_classes, OBJECT: self.lexicon.class_words(self.catalog.classes)}
+    def _object_words(self) -> tuple[str, ...]:
+        return self.lexicon.class_words(self.catalog.classes)
 
     def referred_positions(self, episode: EpisodeBatch, sentences: SentenceBatch) -> NDArray[np.int16]:
         """[B]: the positions that sentences refer to; -1 without a sentence."""

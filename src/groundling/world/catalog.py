@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from groundling.errors import InputError, check_choice, cut, nearest, quote
+from groundling.imports import import_name
 from groundling.read_json import read_text, reason
 
 OUTSIDE, FLOOR, WALL, AGENT, FIRST_ICON = range(5)
@@ -80,9 +81,14 @@ class Catalog:
 
     @classmethod
     def load(cls, icons: str | Path | None) -> "Catalog":
-        """The built-in icons (None), those of a folder, or with `+FOLDER` both."""
+        """The built-in icons (None), those of a folder, with `+FOLDER` both, or the catalog of `module:function`."""
         if icons is None:
             return cls.default()
+        if isinstance(icons, str) and ":" in icons and not Path(icons.removeprefix("+")).exists():
+            made = import_name(icons, "icons")()
+            if not isinstance(made, Catalog):
+                raise InputError(f"icons {cut(icons)!r} must return a Catalog, got {made!r:.80}")
+            return made
         added = str(icons).startswith("+")
         own = cls.from_folder(str(icons).removeprefix("+"))
         return cls.default().joined(own) if added else own

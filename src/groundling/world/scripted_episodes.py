@@ -72,7 +72,9 @@ def read_episode(episode: Any, names: set[str]) -> tuple[State, int, list[int]]:
         grid[occupied.add("a wall", wall)] = WALL
     objects = [occupied.add(describe_object(entry, names), entry["at"]) for entry in episode["objects"]]
     grid[objects] = FIRST_ICON  # any icon: the rules do not depend on it
-    agent = occupied.add("the agent", episode["agent"])
+    agent = read_position("the position of the agent", episode["agent"], SIZE)  # on an object, if it moved there
+    if grid[agent] == WALL:
+        raise InputError(f"the position of the agent must be a cell without a wall, got {episode['agent']}")
     target = read_position("target", episode["target"], SIZE)
     if grid[target] == WALL:
         raise InputError(f"target must be a cell without a wall, got {episode['target']}")
