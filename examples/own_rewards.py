@@ -1,7 +1,7 @@
 """Rewards of your own: they are settings of the world and reach environments and training alike.
 
-    python examples/own_rewards.py
-    groundling train smoke --rewards.step -0.02 --rewards.wrong-object -2
+python examples/own_rewards.py
+groundling train smoke --rewards.step -0.02 --rewards.wrong-object -2
 """
 
 import gymnasium as gym

@@ -60,7 +60,9 @@ class Maker:
             "texts": bool(rng.integers(2)),
         }
         if rng.integers(4) == 0:
-            options["types"] = tuple(rng.choice(Language.paper().type_names, size=int(rng.integers(1, 4)), replace=False).tolist())
+            options["types"] = tuple(
+                rng.choice(Language.paper().type_names, size=int(rng.integers(1, 4)), replace=False).tolist()
+            )
         if rng.integers(10) == 0:
             options["icons"] = self.icons
         if rng.integers(10) == 0:

@@ -57,7 +57,12 @@ def test_spaces() -> None:
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_and_single_env_agree_at_every_step(id_: str, mode: AutoresetMode) -> None:
     """The vector env returns the same as Gymnasium's loop over single envs, including infos."""
-    options: dict[str, Any] = {"observation": "cells", "max_steps": 9, "walls": (0, 3), "rewards": {"right_answer": 0.5}}
+    options: dict[str, Any] = {
+        "observation": "cells",
+        "max_steps": 9,
+        "walls": (0, 3),
+        "rewards": {"right_answer": 0.5},
+    }
     ours = gym.make_vec(id_, num_envs=5, autoreset_mode=mode, **options)
     loop = gym.make_vec(id_, num_envs=5, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **options)
     ours.action_space.seed(0)

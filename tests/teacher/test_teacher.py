@@ -344,7 +344,9 @@ def test_episodes_without_questions_are_the_same_episodes() -> None:
 
 
 @pytest.mark.parametrize(("kind", "holdout", "phase"), [("zs1", 90, "train"), ("zs2", 99, "train"), ("zs1", 1, "test")])
-def test_accepted_teacher_never_fails(catalog: Catalog, grammar: Grammar, kind: str, holdout: float, phase: str) -> None:
+def test_accepted_teacher_never_fails(
+    catalog: Catalog, grammar: Grammar, kind: str, holdout: float, phase: str
+) -> None:
     """Extreme holdout, early curriculum and balanced types: refused at construction, or every episode exists."""
     split = Split.draw(kind, holdout, 0, grammar)
     for world in (WorldConfig(), WorldConfig(objects=(5, 5)), WorldConfig(size=3, objects=(1, 2), walls=(0, 1))):

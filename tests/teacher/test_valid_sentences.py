@@ -59,7 +59,12 @@ def test_independent_judge_lists_the_same_sentences() -> None:
         walls = {divmod(position, 7) for position, cell in enumerate(grid) if cell == WALL}
         world = World(7, objects, walls, divmod(int(state.agent[0]), 7))
         names = sorted({item.name for item in objects})
-        vocabulary = {"obj": names, "obj2": names, "col": PAPER.word_classes["color"], "loc": PAPER.word_classes["direction"]}
+        vocabulary = {
+            "obj": names,
+            "obj2": names,
+            "col": PAPER.word_classes["color"],
+            "loc": PAPER.word_classes["direction"],
+        }
         expected = set()
         for type_ in PAPER.type_names:
             slots = PAPER.type(type_).reference.slots

@@ -11,7 +11,9 @@ from groundling.cli.output import (
     Device,
     Episodes,
     EpisodesPerType,
+    Icons,
     Json,
+    LanguageFile,
     Threads,
     print_json,
     print_table,
@@ -28,7 +30,7 @@ def evaluate(
         str | None,
         tyro.conf.arg(
             metavar="STR",
-            help="Split to evaluate on: normal, zs1, zs2 or novel.",
+            help="Split to evaluate on: normal, zs1, zs2, novel, category, paraphrase, length, icon, or module:Class.",
             help_behavior_hint="(default: that of training)",
         ),
     ] = None,
@@ -36,7 +38,7 @@ def evaluate(
         float | None,
         tyro.conf.arg(
             metavar="FLOAT",
-            help="Percentage of word pairs (zs1) or words (zs2, novel) that the split holds out.",
+            help="Percentage of word pairs, words, wordings or icons that the split holds out.",
             help_behavior_hint="(default: that of training)",
         ),
     ] = None,
@@ -45,6 +47,8 @@ def evaluate(
     ] = "test",
     episodes: Episodes = 5000,
     episodes_per_type: EpisodesPerType = 1000,
+    icons: Icons = None,
+    language: LanguageFile = None,
     device: Device = "auto",
     threads: Threads = None,
     out: Annotated[
@@ -63,7 +67,7 @@ def evaluate(
     check_int("episodes", episodes, 1)
     check_int("episodes_per_type", episodes_per_type, 1)
     set_threads(threads)
-    agent = load_agent(checkpoint, choose_device(device))
+    agent = load_agent(checkpoint, choose_device(device), icons, language)
     teacher = agent.teacher(split, holdout, phase)
     with progress_bar("Evaluating") as progress:
         scores = evaluate(agent.model, teacher, episodes, episodes_per_type, progress)

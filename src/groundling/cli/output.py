@@ -34,6 +34,20 @@ Checkpoint = Annotated[
     tyro.conf.arg(metavar="CHECKPOINT", help="Checkpoint file, run folder or name of pretrained weights."),
 ]
 OptionalCheckpoint = Annotated[Checkpoint, tyro.conf.arg(metavar="[CHECKPOINT]")]
+Icons = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="PATH",
+        help="Folder of icons, +FOLDER to add to the built-in ones, or module:function.",
+        help_behavior_hint="(default: those of training)",
+    ),
+]
+LanguageFile = Annotated[
+    str | None,
+    tyro.conf.arg(
+        name="language", metavar="FILE", help="Language file.", help_behavior_hint="(default: that of training)"
+    ),
+]
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN", help="Folder of a training run.")]
 Episodes = Annotated[int, tyro.conf.arg(help="Evaluation episodes with the natural distribution of sentence types.")]
 EpisodesPerType = Annotated[int, tyro.conf.arg(help="Evaluation episodes for each sentence type, in addition.")]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from groundling.cli.output import OptionalCheckpoint, set_threads
+from groundling.cli.output import Icons, LanguageFile, OptionalCheckpoint, set_threads
 from groundling.errors import check_int
 from groundling.extras import needs
 
@@ -17,6 +17,8 @@ from groundling.extras import needs
 def play(
     checkpoint: OptionalCheckpoint = "normal",
     compare: Annotated[str | None, tyro.conf.arg(help="Second checkpoint, shown beside the first.")] = None,
+    icons: Icons = None,
+    language: LanguageFile = None,
     host: Annotated[
         str, tyro.conf.arg(help="Address to listen on; addresses reachable from other machines require a token.")
     ] = "127.0.0.1",
@@ -27,7 +29,7 @@ def play(
     """Serve a web page to run, inspect and teach an agent in an editable world."""
     earlier = signal.signal(signal.SIGINT, _exit)
     try:
-        _play(checkpoint, compare, host, port, threads, no_browser)
+        _play(checkpoint, compare, icons, language, host, port, threads, no_browser)
     finally:
         signal.signal(signal.SIGINT, earlier)
 
@@ -40,7 +42,16 @@ def _exit(*_: object) -> None:
     os._exit(0)
 
 
-def _play(checkpoint: str, compare: str | None, host: str, port: int, threads: int, no_browser: bool) -> None:
+def _play(
+    checkpoint: str,
+    compare: str | None,
+    icons: str | None,
+    language: str | None,
+    host: str,
+    port: int,
+    threads: int,
+    no_browser: bool,
+) -> None:
     needs("agent")
     needs("page")
     check_int("port", port, 0, (1 << 16) - 1)
@@ -54,7 +65,9 @@ def _play(checkpoint: str, compare: str | None, host: str, port: int, threads: i
     from groundling.page.server import Server, bind, uvicorn_server
 
     names = [checkpoint] if compare is None else [checkpoint, compare]
-    state = AppState([ServedAgent(Path(name).stem, load_agent(name)) for name in names], Limits())
+    state = AppState(
+        [ServedAgent(Path(name).stem, load_agent(name, icons=icons, language=language)) for name in names], Limits()
+    )
     bound = bind(host, port)
     token = None if is_local(host) else secrets.token_urlsafe(32)
     url_host = f"[{host}]" if ":" in host else host

@@ -25,8 +25,17 @@ Only = Annotated[
     tuple[str, ...],
     tyro.conf.arg(
         metavar="NAME [NAME ...]",
-        help="Names of runs, or patterns such as 'ours-zs2-*'.",
+        help="Names of runs, or patterns such as 'ours-zs2-*'; a name outside the study is METHOD-SPLIT-HOLDOUT-SEED.",
         help_behavior_hint="(default: all runs of the study)",
+    ),
+]
+Language = Annotated[str, tyro.conf.arg(metavar="FILE", help="Language of all runs: `paper`, or a language file.")]
+Icons = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="PATH",
+        help="Folder of icons of all runs, or +FOLDER to add to the built-in ones.",
+        help_behavior_hint="(default: built-in icons)",
     ),
 ]
 Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of the result files.")]
@@ -57,6 +66,8 @@ def run(
             help_behavior_hint="(default: start a cluster on this machine)",
         ),
     ] = None,
+    language: Language = "paper",
+    icons: Icons = None,
 ) -> None:
     """Execute the runs of the study that have no result yet, or resume them."""
     needs("agent")
@@ -71,7 +82,7 @@ def run(
     if threads_per_run is not None:
         threads = check_int("threads_per_run", threads_per_run, 1)
     done = Store(results)
-    missing = [run for run in select_runs(only) if done.read(run.file) is None]
+    missing = [run for run in select_runs(only, language, icons) if done.read(run.file) is None]
     console = Console()
     console.print(f"{len(missing)} runs to execute")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -90,7 +101,14 @@ def run(
 
 
 @app.command
-def status(only: Only = (), results: Results = RESULTS, work: Work = WORK, as_json: Json = False) -> None:
+def status(
+    only: Only = (),
+    results: Results = RESULTS,
+    work: Work = WORK,
+    language: Language = "paper",
+    icons: Icons = None,
+    as_json: Json = False,
+) -> None:
     """List the runs of the study: done, running or missing."""
     needs("agent")
     needs("study")
@@ -98,7 +116,8 @@ def status(only: Only = (), results: Results = RESULTS, work: Work = WORK, as_js
     from groundling.study.result_store import Store
 
     done, works = Store(results), Store(work)
-    states = [{"run": run.name, "key": run.key, **_state(run, done, works)} for run in select_runs(only)]
+    runs = select_runs(only, language, icons)
+    states = [{"run": run.name, "key": run.key, **_state(run, done, works)} for run in runs]
     if as_json:
         return print_json(states)
     count = sum(state["state"] == "done" for state in states)

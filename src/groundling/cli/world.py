@@ -28,18 +28,22 @@ def show(
     seed: Seed = 0,
     episode: Annotated[int, tyro.conf.arg(help="Index of the episode; seed and index determine it.")] = 0,
     split: Annotated[
-        str, tyro.conf.arg(help="Split of the language: normal, zs1, zs2, novel or the path of a split file.")
+        str, tyro.conf.arg(help="Split of the language: normal, zs1, zs2, ..., module:Class, or a split file.")
     ] = "normal",
     holdout: Annotated[
-        float, tyro.conf.arg(help="Percentage of word pairs (zs1) or words (zs2, novel) that the split holds out.")
+        float, tyro.conf.arg(help="Percentage of word pairs, words, wordings or icons that the split holds out.")
     ] = 50.0,
     phase: Annotated[
         str, tyro.conf.arg(help="Sentences with held-out pairs or words (test), or those without (train).")
     ] = "test",
+    language: Annotated[str, tyro.conf.arg(metavar="FILE", help="Language: `paper`, or a language file.")] = "paper",
+    maps: Annotated[str, tyro.conf.arg(help="Map generator: open, rooms, maze or module:function.")] = "open",
     icons: Annotated[
-        Path | None,
+        str | None,
         tyro.conf.arg(
-            metavar="PATH", help="Folder of icons to draw objects with.", help_behavior_hint="(default: built-in icons)"
+            metavar="PATH",
+            help="Folder of icons, +FOLDER to add to the built-in ones, or module:function.",
+            help_behavior_hint="(default: built-in icons)",
         ),
     ] = None,
     png: Annotated[
@@ -51,7 +55,7 @@ def show(
     """Show the first step of an episode: map, command, question and a shortest path."""
     check_int("seed", seed, 0)
     check_int("episode", episode, 0)
-    teacher = EnvOptions(split=split, holdout=holdout, phase=phase, icons=icons).teacher()
+    teacher = EnvOptions(split=split, holdout=holdout, phase=phase, icons=icons, language=language, maps=maps).teacher()
     begun = teacher.begin(seed, [episode])
     actions = shortest_path_actions(teacher, begun)
     if png is not None:

@@ -1,6 +1,6 @@
 """Everything that determines a training run, as data: the same config and one thread give the same weights."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Self
 
@@ -240,6 +240,12 @@ class TrainConfig:
     def catalog(self) -> Catalog:
         """The icons of all classes, or of `num_classes` evenly spaced ones."""
         return _catalog(self.icons, self.num_classes)
+
+    def portable(self) -> "TrainConfig":
+        """The same config without a path to a language file, if the file's content is all that is needed."""
+        return (
+            replace(self, language=_language(self.language).text or self.language) if self.language != "paper" else self
+        )
 
     def grammar(self) -> Grammar:
         """The language over these icons."""

@@ -256,12 +256,18 @@ class TrainedAgent:
         return is_integer and bool(((array >= 0) & (array <= self.lexicon.pad)).all())
 
 
-def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedAgent:
-    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
+def load_agent(
+    name: str | Path, device: str | torch.device = "cpu", icons: str | None = None, language: str | None = None
+) -> TrainedAgent:
+    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights.
+
+    `icons` are used instead of those of training; `language` is where the language file is now.
+    """
     path = _checkpoint_path(name)
     checkpoint = load(path, device)
     try:
         config = TrainConfig.of(checkpoint.provenance.get("config"))
+        config = replace(config, icons=icons or config.icons, language=language or config.language)
         agent = TrainedAgent(checkpoint, config)
         if agent.lexicon.words != checkpoint.words or not isinstance(agent.split, Split):
             raise InputError("its lexicon is not that of the teacher")
@@ -269,8 +275,10 @@ def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedA
             raise InputError(f"its view must be that of its world, {view} cells, got {checkpoint.model.spec.view}")
     except InputError as error:
         raise InputError(f"checkpoint {path}: {error}") from None
-    if config.catalog().hash != checkpoint.icons:
-        raise InputError(f"checkpoint {path}: it was trained on other icons than those of this version")
+    if icons is None and config.catalog().hash != checkpoint.icons:
+        raise InputError(
+            f"checkpoint {path}: it was trained on other icons than those found now; give them with --icons"
+        )
     return agent
 
 

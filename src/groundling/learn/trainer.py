@@ -243,7 +243,7 @@ class Trainer:
         hashes = self.log.arrays()["hashes"]
         progress = {name: value for name, value in asdict(self.progress).items() if name not in ("best", "unlogged")}
         provenance = {
-            "config": self.config.to_dict(),
+            "config": self.config.portable().to_dict(),
             "progress": progress,
             "sentences": {"seen": len(hashes), "sha256": hashlib.sha256(hashes.tobytes()).hexdigest()},
             "versions": {

@@ -3,13 +3,18 @@
 import fnmatch
 import hashlib
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from groundling.errors import InputError
 from groundling.learn.config import PRESETS, TrainConfig
 from groundling.study.tables import METHODS
+from groundling.world.types import Rewards
 
+_LATER_FIELDS: dict[str, Any] = {"language": "paper", "icons": None}
+_LATER_WORLD_FIELDS: dict[str, Any] = {"maps": "open", "rewards": asdict(Rewards())}
 HOLDOUTS = (12.5, 20.0, 50.0, 66.7, 90.0)
 BUDGETS = {
     # SAN never reaches the accuracy that ends the first stage, and stops improving after 700 updates; ours needs 850.
@@ -41,7 +46,12 @@ class Run:
     @property
     def key(self) -> str:
         """A hash of the config: runs with the same key are the same, and a finished one is never repeated."""
-        content = [self.config.to_dict(), self.episodes, self.episodes_per_type]
+        config = self.config.to_dict()
+        for part, defaults in ((config, _LATER_FIELDS), (config["world"], _LATER_WORLD_FIELDS)):
+            for name, default in defaults.items():
+                if part[name] == default:  # runs from before there was this field keep their key
+                    del part[name]
+        content = [config, self.episodes, self.episodes_per_type]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
 
     @property
@@ -81,11 +91,26 @@ GRID = (
 """The paper's grid, and three more seeds of ours where most is held out and seeds differ most."""
 
 
-def select_runs(only: Sequence[str], grid: Sequence[Run] = GRID) -> list[Run]:
-    """The runs whose names match any of the patterns, such as `ours-zs2-*`; all runs without a pattern."""
+def select_runs(only: Sequence[str], language: str = "paper", icons: str | None = None) -> list[Run]:
+    """The runs whose names match any of the patterns, such as `ours-zs2-*`; all runs of the grid without a pattern.
+
+    A whole name, METHOD-SPLIT-HOLDOUT-SEED, may also be a run outside the grid, such as `ours-category-50-0`.
+    """
+    named = [run for pattern in only if (run := _run_of_name(pattern)) is not None]
+    grid = [*GRID, *(run for run in named if run.name not in {run.name for run in GRID})]
     for pattern in only:
         if not any(fnmatch.fnmatch(run.name, pattern) for run in grid):
             raise InputError(
-                f"--only must match a run name, got {pattern!r}; the runs are {', '.join(r.name for r in grid)}"
+                f"--only must match a run name, or be METHOD-SPLIT-HOLDOUT-SEED, got {pattern!r}; the runs are "
+                f"{', '.join(run.name for run in GRID)}"
             )
-    return [run for run in grid if not only or any(fnmatch.fnmatch(run.name, pattern) for pattern in only)]
+    chosen = [run for run in grid if not only or any(fnmatch.fnmatch(run.name, pattern) for pattern in only)]
+    return [replace(run, config=replace(run.config, language=language, icons=icons)) for run in chosen]
+
+
+def _run_of_name(name: str) -> Run | None:
+    """The run of a whole name; None for a pattern or another text."""
+    match = re.fullmatch(r"(?P<method>[^-*?]+)-(?:normal|(?P<split>[^-*?]+)-(?P<holdout>[\d.]+))-(?P<seed>\d+)", name)
+    if match is None:
+        return None
+    return run(match["method"], match["split"] or "normal", float(match["holdout"] or 50), int(match["seed"]))

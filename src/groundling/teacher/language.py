@@ -114,9 +114,9 @@ class Attribute:
 class Language:
     """Words, attributes, references and sentence types. Commands come first among the types."""
 
-    def __init__(self, data: Mapping[str, Any], source: "_Source") -> None:
+    def __init__(self, data: Mapping[str, Any], source: "_Source", is_derived: bool = False) -> None:
         self.data = data
-        self._source = source
+        self._source, self._is_derived = source, is_derived
         self.nothing = str(data["nothing"])
         """The answer about an empty cell."""
         self.word_classes = _read_words(data["words"], source)
@@ -163,9 +163,11 @@ class Language:
 
     @classmethod
     def load(cls, path: str | Path) -> "Language":
-        """A language file; `paper` is the paper's language."""
+        """A language file; `paper` is the paper's language, and a text of several lines is the content of a file."""
         if str(path) == "paper":
             return cls.paper()
+        if "\n" in str(path):
+            return cls.of(str(path))
         text = read_text(Path(path), "language file")
         return cls.of(text, str(path), Path(path).parent)
 
@@ -181,9 +183,10 @@ class Language:
         return self._source.name
 
     @property
-    def has_rules(self) -> bool:
-        """Whether it needs Python code."""
-        return any(attribute.rule is not None for attribute in self.attributes)
+    def text(self) -> str | None:
+        """The content of its file; None if it needs Python code besides, or is a translation made in Python."""
+        has_rules = any(attribute.rule is not None for attribute in self.attributes)
+        return None if has_rules or self._is_derived else self._source.text
 
     @cached_property
     def hash(self) -> str:
@@ -197,7 +200,7 @@ class Language:
         return hash(self.hash)
 
     def __reduce__(self) -> Any:
-        return Language, (self.data, self._source)
+        return Language, (self.data, self._source, self._is_derived)
 
     def type(self, name: str) -> SentenceType:
         """The sentence type of a name; raises for an unknown one."""
@@ -208,7 +211,7 @@ class Language:
 
     def translated(self, words: Mapping[str, str]) -> "Language":
         """The same grammar with other words."""
-        return Language(_translate({**self.data, "translate": dict(words)}, self._source), self._source)
+        return Language(_translate({**self.data, "translate": dict(words)}, self._source), self._source, True)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class IconEntry:
     """The object class."""
     color: int
     """Index into COLOR_NAMES, or NO_COLOR."""
+    attributes: dict[str, str] = field(default_factory=dict)
+    """Further attributes, such as {"size": "big"}."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,9 @@ class Catalog:
         pictures = {
             side: stack_cells([load_cell(path, side) for path in paths], side) for side in (CELL_PIXELS, DISPLAY_PIXELS)
         }
-        return cls._of([(icon.name, icon.color, icon.path.parent.name) for icon in icons], pictures)
+        names = {name for icon in icons for name in icon.attributes}
+        attributes = {name: tuple(icon.attributes.get(name) for icon in icons) for name in sorted(names)}
+        return cls._of([(icon.name, icon.color, icon.path.parent.name) for icon in icons], pictures, attributes)
 
     @classmethod
     def _of(
@@ -273,8 +277,12 @@ def _read_properties(folder: Path) -> Iterator[IconEntry]:
         if not fields:
             continue
         where = f"{listing}, line {number}"
-        if len(fields) != 2:
-            raise InputError(f"{where}: a line must be `path color`, got {line.strip()!r:.80}")
+        attributes = dict(part.partition("=")[::2] for part in fields[2:])
+        if len(fields) < 2 or not all(name.isidentifier() and word.isalpha() for name, word in attributes.items()):
+            raise InputError(
+                f"{where}: a line must be `path color`, and perhaps attributes such as `size=big`, got "
+                f"{line.strip()!r:.80}"
+            )
         path, color = folder / fields[0], fields[1]
         parts = Path(fields[0]).parts
         check_choice(f"{where}: color", color, (*COLOR_NAMES, "na"))
@@ -287,7 +295,7 @@ def _read_properties(folder: Path) -> Iterator[IconEntry]:
         listed.add(path)
         if parts[0] == "goal":
             name = path.stem.rpartition("_")[0] or path.stem
-            yield IconEntry(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color))
+            yield IconEntry(path, name, NO_COLOR if color == "na" else COLOR_NAMES.index(color), attributes)
     for path in _image_files(folder, "goal/*/*_*.*"):
         if path not in listed:
             raise InputError(
