@@ -317,6 +317,11 @@ def test_user_icons(tmp_path: Path) -> None:
         ({"types": 3}, "types must be a sequence of sentence types .*, got 3"),
         ({"types": {"nav_obj"}}, "types must be a sequence of sentence types .*, got {'nav_obj'}"),
         ({"texts": 1}, "texts must be True or False, got 1"),
+        ({"rewards": {"goal": 1}}, "rewards must be .*step, blocked, wrong_object, reached, right_answer"),
+        ({"rewards": 3}, "rewards must be .*got 3"),
+        ({"maps": "cave"}, "maps must be open, rooms, maze or module:function, got 'cave'"),
+        ({"language": "/nowhere.toml"}, r'language file "/nowhere\.toml": no such file'),
+        ({"language": 3}, "language must be the path of a file or a Language, got 3"),
         ({"rewards": {"right_answer": "high"}}, r"rewards\.right_answer must be a finite number .*, got 'high'"),
         ({"num_envs": 0}, "num_envs must be an integer of at least 1, got 0"),
         ({"num_envs": 2.0}, r"num_envs must be an integer of at least 1, got 2\.0"),
@@ -341,7 +346,9 @@ def test_reset_arguments_are_checked() -> None:
         env.step(0)
     with pytest.raises(InputError, match="seed must be an integer from 0 to 9223372036854775807, got -1"):
         env.reset(seed=-1)
-    with pytest.raises(InputError, match="reset options must be among episode, reset_mask, got 'sesion'"):
+    with pytest.raises(
+        InputError, match="reset options must be among episode, reset_mask, scenario, command, got 'sesion'"
+    ):
         env.reset(options={"sesion": 3})
     with pytest.raises(InputError, match=r"episode must be an integer from 0 to .*, got 1\.5"):
         env.reset(options={"episode": 1.5})

@@ -85,3 +85,49 @@ from groundling.teacher import episode_sampling
 print(len(episode_sampling.begin_episodes.signatures), len(episode_sampling.ask_questions.signatures))
 """
     assert run(code, NUMBA_CACHE_DIR=str(tmp_path)).stdout.split() == ["1", "0"]
+
+
+@pytest.mark.slow
+def test_functions_of_a_user_leave_the_cache_usable(tmp_path: Path) -> None:
+    """What one process compiles with a map generator and a rule of its own, another process cannot import."""
+    code = """
+import sys
+from pathlib import Path
+import numpy as np
+from groundling.teacher.language import Language
+from groundling.teacher.teacher import Teacher
+from groundling.world.types import WorldConfig
+name = sys.argv[1]
+folder = Path(f"folder_of_{name}")
+folder.mkdir()
+(folder / f"{name}.py").write_text("def layout(key, size, grid):\\n    grid[:] = 1\\n\\n\\n"
+                                   "def row(grid, size, agent, objects, count, i):\\n    return objects[i] // size\\n")
+(folder / "own.toml").write_text('''format = "groundling-language-1"
+extends = "paper"
+[words]
+row = "a b c d e f g"
+[slots]
+row = "row"
+[attributes]
+row = { of = "map", rule = "NAME.py:row" }
+[references]
+in_row = "{row}"
+[types]
+nav_row = { reference = "in_row", asked = "go", frames = ["go to the object in {row} ."] }
+'''.replace("NAME", name))
+sys.path.insert(0, str(folder))
+language = Language.load(folder / "own.toml")
+teacher = Teacher(WorldConfig(maps=f"{name}:layout"), language=language)
+episode = teacher.begin(0, np.arange(3))
+print((teacher.referred_positions(episode, episode.command) == episode.state.target).all())
+"""
+    for name in ("one", "two"):
+        found = subprocess.run(
+            [sys.executable, "-c", code, name],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.stdout == "True\n", found.stderr

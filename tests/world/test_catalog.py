@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from groundling.errors import InputError
@@ -76,7 +77,11 @@ def edit_properties(folder: Path, old: str, new: str) -> None:
         ("apple_1.png red", "apple_1.png rde", "line 4: color must be one of .*, got 'rde', did you mean 'red'"),
         ("goal/fruit/apple_1.png", "goal/fruit/pear_1.png", "line 4: file .*pear_1.png.* does not exist"),
         ("goal/fruit/apple_1.png", "x" * 300, r"line 4: file 'x+\.\.\.' does not exist"),
-        ("apple_1.png red", "apple_1.png", "line 4: a line must be `path color`, got 'goal/fruit/apple_1.png "),
+        (
+            "apple_1.png red",
+            "apple_1.png",
+            "line 4: a line must be `path color`, .*, got 'goal/fruit/apple_1.png ",
+        ),
         ("goal/fruit/apple_1.png red", "", "must list every image in goal/, got no line for goal/fruit/apple_1.png"),
         ("agent/me.png", "agents/me.png", "line 2: file .*agents/me.png.* does not exist"),
         ("goal/fruit/apple_1.png", "properties.txt", "line 4: path must be goal/.*, got 'properties.txt'"),
@@ -114,3 +119,87 @@ def test_catalog_with_fewer_or_more_classes(catalog: Catalog) -> None:
     assert (more.classes, more.describe(more.cells - 1)) == (("apple", "cat", "unicorn"), "unicorn")
     with pytest.raises(InputError, match="class must not be in the catalog already, got 'apple'"):
         fewer.with_class("apple", image)
+
+
+def test_joined_catalogs(catalog: Catalog, tmp_path: Path) -> None:
+    """A class of both has the icons of both; wall and agent stay those of the first."""
+    write_icons(tmp_path)
+    own = Catalog.from_folder(tmp_path)
+    joined = Catalog.load(f"+{tmp_path}")
+    assert joined.classes == tuple(sorted({*catalog.classes, "unicorn"}))
+    assert joined.cells == catalog.cells + 3
+    assert joined.pairs == catalog.pairs | own.pairs
+    category = dict(zip(joined.classes, joined.categories, strict=True))
+    assert category["unicorn"] == "fruit"
+    assert category["cat"] == dict(zip(catalog.classes, catalog.categories, strict=True))["cat"]
+    for side in (CELL_PIXELS, DISPLAY_PIXELS):
+        cells = joined.pictures[side]
+        np.testing.assert_array_equal(cells[:FIRST_ICON], catalog.pictures[side][:FIRST_ICON])
+        for name, expected in (
+            ("cat", icons_of(catalog, "cat", side)),
+            ("apple", np.concatenate([icons_of(catalog, "apple", side), icons_of(own, "apple", side)])),
+            ("unicorn", icons_of(own, "unicorn", side)),
+        ):
+            np.testing.assert_array_equal(icons_of(joined, name, side), expected)
+    own_first = own.joined(catalog)
+    np.testing.assert_array_equal(own_first.pictures[12][:FIRST_ICON], own.pictures[12][:FIRST_ICON])
+    assert own_first.cells == joined.cells
+    assert len({catalog.hash, own.hash, joined.hash, own_first.hash}) == 4
+    assert pickle.loads(pickle.dumps(joined)).hash == joined.hash
+
+
+def icons_of(catalog: Catalog, name: str, side: int) -> NDArray[np.uint8]:
+    """The images of a class."""
+    icons = np.flatnonzero(catalog.icon_class == catalog.classes.index(name))
+    return catalog.pictures[side][FIRST_ICON + icons]
+
+
+def test_variants_of_icons(catalog: Catalog) -> None:
+    """Each icon in each variant, with the word of the variant; the catalog stays grouped by class."""
+    few = catalog.only(["apple", "cat"])
+    both = few.with_variants("shade", {"bright": lambda image: image, "dark": lambda image: image // 2})
+    assert both.classes == few.classes
+    assert both.categories == few.categories
+    assert both.cells == FIRST_ICON + 2 * 6
+    assert both.first_icon.tolist() == [0, 6, 12]
+    assert both.icon_color.tolist() == np.repeat(few.icon_color, 2).tolist()
+    assert both.attribute("shade", ("dark", "bright")) == ["bright", "dark"] * 6
+    assert both.attribute("shade", ("dark",)) == [None, "dark"] * 6  # a language need not have all words
+    for side in (CELL_PIXELS, DISPLAY_PIXELS):
+        old, new = few.pictures[side], both.pictures[side]
+        np.testing.assert_array_equal(new[:FIRST_ICON], old[:FIRST_ICON])
+        np.testing.assert_array_equal(new[FIRST_ICON::2], old[FIRST_ICON:])
+        np.testing.assert_array_equal(new[FIRST_ICON + 1 :: 2], old[FIRST_ICON:] // 2)
+    again = both.with_variants("side", {"left": lambda image: image, "right": lambda image: image[:, ::-1]})
+    assert again.attribute("shade", ("bright", "dark")) == ["bright", "bright", "dark", "dark"] * 6
+    assert again.attribute("side", ("left", "right")) == ["left", "right"] * 12
+    assert both.hash != few.hash
+    assert pickle.loads(pickle.dumps(both)).attributes == both.attributes
+
+
+def test_attributes_are_kept_by_every_change_of_a_catalog(catalog: Catalog) -> None:
+    few = catalog.only(["apple", "cat"]).with_variants("shade", {"bright": lambda image: image})
+    assert few.only(["cat"]).attribute("shade", ("bright",)) == ["bright"] * 3
+    image = Image.new("RGB", (CELL_PIXELS, CELL_PIXELS), (1, 2, 3))
+    assert few.with_class("unicorn", image).attribute("shade", ("bright",)) == ["bright"] * 6 + [None]
+    joined = catalog.only(["cat", "dog"]).joined(few)
+    assert joined.classes == ("apple", "cat", "dog")
+    shades = joined.attribute("shade", ("bright",))
+    assert shades == ["bright"] * 3 + [None] * 3 + ["bright"] * 3 + [None] * 3
+    assert joined.attribute("color", tuple("abcdefgh"))[:3] == few.attribute("color", tuple("abcdefgh"))[:3]
+    with pytest.raises(InputError, match="icons must have the attribute 'size', got shade"):
+        few.attribute("size", ("big",))
+    with pytest.raises(InputError, match="icons must have the attribute 'size', got none"):
+        catalog.attribute("size", ("big",))
+
+
+def test_attributes_in_the_properties_file(tmp_path: Path) -> None:
+    write_icons(tmp_path)
+    edit_properties(tmp_path, "apple_1.png red", "apple_1.png red size=big shape=round")
+    edit_properties(tmp_path, "apple_2.jpg green", "apple_2.jpg green size=small")
+    own = Catalog.from_folder(tmp_path)
+    assert own.attributes == {"size": ("big", "small", None), "shape": ("round", None, None)}
+    assert own.attribute("size", ("big", "small")) == ["big", "small", None]
+    edit_properties(tmp_path, "size=small", "size=")
+    with pytest.raises(InputError, match="line 5: a line must be `path color`, and perhaps attributes such as"):
+        Catalog.from_folder(tmp_path)

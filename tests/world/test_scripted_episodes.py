@@ -24,12 +24,22 @@ def test_replay_stops_when_the_target_is_reached() -> None:
     }
 
 
+def test_agent_may_start_on_an_object() -> None:
+    """As in the middle of an episode; leaving it costs no more than another step."""
+    change = {"agent": [0, 1], "actions": ["right"]}
+    assert replay(EPISODE | change, {"apple"}) == {
+        "positions": [[0, 2]],
+        "rewards": [0.9],
+        "ended": "terminated",
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"target": [1, 0]}, r"target must be a cell without a wall, got \[1, 0\]"),
         ({"target": [0, 7]}, r"target must be \[row, column\], each from 0 to 6, got \[0, 7\]"),
-        ({"agent": [0, 1]}, r"position of the agent must be an empty cell, got \[0, 1\], which holds the apple"),
+        ({"agent": [1, 0]}, r"the position of the agent must be a cell without a wall, got \[1, 0\]"),
         ({"walls": 5}, "walls must be a list, got 5"),
         ({"max_steps": True}, "max_steps must be an integer from 1 to 32767, got true"),
         ({"actions": ["jump"]}, 'actions must be among left, right, up, down, got "jump"'),

@@ -1,5 +1,7 @@
 """The rules with hand-computed rewards, and shortest paths and rendering on small maps."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -8,8 +10,8 @@ from groundling.errors import InputError
 from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, on_map, view_cells
 from groundling.world.shortest_path import best_actions, distances
-from groundling.world.simulation import ACTIONS, step
-from groundling.world.types import State
+from groundling.world.simulation import ACTIONS, PAPER_REWARDS, step
+from groundling.world.types import Rewards, State, WorldConfig
 
 LEFT, RIGHT, UP, DOWN = range(4)
 
@@ -28,11 +30,13 @@ def make_state(text: str) -> State:
     )
 
 
-def rewards(state: State, actions: list[int], max_steps: int = 28) -> tuple[list[float], str | None]:
+def rewards(
+    state: State, actions: list[int], max_steps: int = 28, settings: Rewards = PAPER_REWARDS
+) -> tuple[list[float], str | None]:
     """The reward of each action, and how the episode ended."""
     received, ended = [], None
     for action in actions:
-        state, outcome = step(state, np.array([action]), max_steps)
+        state, outcome = step(state, np.array([action]), max_steps, settings)
         received.append(float(outcome.reward[0]))
         ended = "terminated" if outcome.terminated[0] else "truncated" if outcome.truncated[0] else None
     return received, ended
@@ -58,6 +62,41 @@ def test_order_of_actions() -> None:
 )
 def test_rewards(text: str, actions: list[int], expected: list[float], ended: str | None) -> None:
     assert rewards(make_state(text), actions) == (expected, ended)
+
+
+@pytest.mark.parametrize(
+    ("text", "actions", "expected", "ended"),
+    [
+        ("@.. ... ..X", [RIGHT], [0.001], None),
+        ("@#. ... ..X", [RIGHT, UP], [-0.049, -0.049], None),
+        ("@o. ... ..X", [RIGHT, UP, RIGHT], [-3.332, -3.382, 0.001], None),
+        ("@T. ... ...", [RIGHT], [1000.001], "terminated"),
+    ],
+)
+def test_rewards_of_a_user(text: str, actions: list[int], expected: list[float], ended: str | None) -> None:
+    """They are added up exactly: 0.001 - 0.05 - 3.333 is -3.382, not -3.3819999999999997."""
+    settings = Rewards(step=0.001, blocked=-0.05, wrong_object=-3.333, reached=1000)
+    assert rewards(make_state(text), actions, settings=settings) == (expected, ended)
+
+
+def test_default_rewards_are_those_of_the_paper() -> None:
+    assert WorldConfig().rewards == PAPER_REWARDS == Rewards(-0.1, -0.2, -1.0, 1.0, 0.0)
+    assert Rewards().units.tolist() == [-100, -200, -1000, 1000, 0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"step": 0.0001}, r"rewards\.step must have at most three decimals, got 0\.0001"),
+        ({"reached": 1e7}, r"rewards\.reached must be a finite number of at least -1e\+06 and at most 1e\+06, got"),
+        ({"blocked": float("nan")}, r"rewards\.blocked must be a finite number .*, got nan"),
+        ({"wrong_object": "1"}, r"rewards\.wrong_object must be a finite number .*, got '1'"),
+        ({"right_answer": True}, r"rewards\.right_answer must be a finite number .*, got True"),
+    ],
+)
+def test_invalid_rewards_are_rejected(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Rewards(**settings)
 
 
 def test_invalid_actions_are_rejected() -> None:

@@ -35,6 +35,7 @@ PROBABILITY_UNIT = constant(1 << 30)
 """Probabilities are integers out of this number, so that sampling is exact."""
 _MAP, _COMMAND, _QUESTION, _TRIAL = map(constant, range(4))
 """The parts of an episode; all but a trial have random numbers of their own."""
+_NONE = constant(-1)
 _COUNT, _COUNT_EMPTY, _PICK = range(3)
 """The work of `say`, in this order."""
 _IS_BALANCED, _FIRST_TYPE = map(constant, range(2))
@@ -231,13 +232,13 @@ def say(
 
     It is of type `first` where that is possible. Returns -1 if nothing can be said; a trial only finds that out.
     """
-    tables, grid, agent = rules.language, state.grid[b], int(state.agent[b])
+    tables, grid, agent = rules.language, state.grid[b], int(np.int64(state.agent[b]))
     low, high, types, end_types = 0, tables.commands, 0, rules.commands
     sentence_key = derive(key, _COMMAND)
     if part != _COMMAND:
         low, high, types, end_types = tables.commands, tables.questions, rules.commands, len(tables.types)
         sentence_key = derive(derive(key, _QUESTION), int(state.step[b]))
-    type_ = picked = k = -1
+    type_ = picked = k = _NONE
     # Count the fillings of all types, draw a type, perhaps count those about empty cells, and pick a filling.
     for work in range(_PICK + 1):
         if work == _COUNT_EMPTY:
@@ -295,7 +296,7 @@ def ask_questions(
     for b in range(len(index)):
         if which[b]:
             level = episode_difficulty(index[b], rules)
-            agent = int(state.agent[b])
+            agent = int(np.int64(state.agent[b]))
             count = describe_objects(
                 state.grid[b], rules.size, state.objects[b], agent, scratch, rules.language, own_rule
             )

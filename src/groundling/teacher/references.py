@@ -318,7 +318,7 @@ def find_referred(
     """Write the positions that sentences refer to: the target of a command, or the cell that a question is about."""
     slots = len(scratch.slots)
     for b in range(len(positions)):
-        t, grid, agent = int(sentences.type[b]), state.grid[b], int(state.agent[b])
+        t, grid, agent = int(np.int64(sentences.type[b])), state.grid[b], int(np.int64(state.agent[b]))
         if t < 0:
             continue
         if tables.types[t, ANSWER_SHIFT] == TARGET:

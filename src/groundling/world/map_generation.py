@@ -21,8 +21,7 @@ from groundling.world.types import Int16s
 
 TOP, LEFT, OBJECT_COUNT, WALL_COUNT, ALONG, ACROSS, VERTICAL, FIRST_FREE = map(constant, range(8))
 """The numbers of the draws under a map's key."""
-TWO = constant(2)
-FOUR = constant(4)
+ZERO, ONE, TWO, FOUR = map(constant, (0, 1, 2, 4))
 _DOORS = tuple(map(constant, range(2, 6)))
 """The numbers of the draws of doors under the key of a layout."""
 _LAYOUT = constant(1 << 20)
@@ -68,7 +67,7 @@ def maze(key: np.uint64, size: int, grid: Int16s) -> None:
     grid[:] = WALL
     side = (size + 1) // 2  # cells of the maze are those with even row and column
     row = column = visited = 0
-    draw = 0
+    draw = ZERO
     while True:
         if grid[2 * row * size + 2 * column] == WALL:
             grid[2 * row * size + 2 * column] = FLOOR
@@ -149,8 +148,8 @@ def draw_map(
         stride = size if vertical else 1
         free = grid[first] == FLOOR and grid[first + stride] == FLOOR and grid[first + 2 * stride] == FLOOR
         if free and objects_count >= in_line:
-            put(positions, cell_count, first, 0)
-            put(positions, cell_count, first + 2 * stride, 1)
+            put(positions, cell_count, first, ZERO)
+            put(positions, cell_count, first + 2 * stride, ONE)
             put(positions, cell_count, first + stride, 2 if in_line == 3 else cell_count - 1)
             cell_count -= in_line == 2  # nothing may be placed on the empty cell
         else:

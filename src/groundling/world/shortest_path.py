@@ -38,7 +38,7 @@ def _best_actions(
     queue: Int16s,
 ) -> None:  # fmt: skip
     for b in range(len(agent)):
-        distances(grid[b], size, target[b], distance, queue)
+        distances(grid[b], size, int(np.int64(target[b])), distance, queue)
         length[b] = distance[agent[b]]
         action[b] = 0
         for a in range(len(MOVES)):
