@@ -1,12 +1,12 @@
 """Everything that determines a training run, as data: the same config and one thread give the same weights."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Self
 
 import tyro
 
-from groundling.agent import EnvSpec
-from groundling.agent.config import AgentConfig
+from groundling.agent import AgentConfig, EnvSpec, ModelConfig
+from groundling.agent.registry import config_of
 from groundling.errors import InputError, check_choice, check_float, check_int
 from groundling.read_json import from_plain
 from groundling.teacher.grammar import QUESTIONS
@@ -180,7 +180,7 @@ class TrainConfig:
     """Number of object classes in the world (None: all)."""
     world: Annotated[WorldConfig, tyro.conf.arg(name="")] = WorldConfig()  # noqa: RUF009 - frozen, as all defaults here
     """Size and content of the maps."""
-    agent: AgentConfig = AgentConfig()  # noqa: RUF009
+    agent: ModelConfig = AgentConfig()  # noqa: RUF009
     """Hyperparameters of the model."""
     qa_pretraining: QAPretrainingConfig = QAPretrainingConfig()
     ppo: PPOConfig = PPOConfig()
@@ -260,7 +260,10 @@ class TrainConfig:
     @classmethod
     def of(cls, record: Any) -> Self:
         """The config of plain data; unknown fields and wrong types are errors."""
-        return from_plain(cls, record, "training config")
+        if not isinstance(record, dict) or "agent" not in record:
+            return from_plain(cls, record, "training config")
+        rest = {name: value for name, value in record.items() if name != "agent"}
+        return replace(from_plain(cls, rest, "training config"), agent=config_of(record["agent"]))
 
 
 _AT_LEAST_1 = (

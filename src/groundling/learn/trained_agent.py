@@ -70,6 +70,11 @@ class TrainedAgent:
         """The device of the weights."""
         return next(self.model.parameters()).device
 
+    @property
+    def teachable(self) -> bool:
+        """Whether it can learn new words: its model has an interpreter and an answer head."""
+        return isinstance(self.model, InterpreterModel) and self.model.has_answer_head
+
     @torch.no_grad()
     def act(self, observation: dict[str, Any], greedy: bool = True, rng: np.random.Generator | None = None) -> Any:
         """The action for an observation of `groundling/Nav-v0` or `groundling/NavQA-v0`, single or batched.
@@ -148,7 +153,7 @@ class TrainedAgent:
             if answer != word:
                 raise InputError(f"answer of every example must be the word {word!r}, got {answer!r}")
         model = self.model
-        if not isinstance(model, InterpreterModel) or not model.has_answer_head:
+        if not self.teachable or not isinstance(model, InterpreterModel):
             raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
         words = self.words if word in self.words else Lexicon.of_words((*self.words, word)).words
         model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
@@ -252,10 +257,13 @@ class TrainedAgent:
         return is_integer and bool(((array >= 0) & (array <= self.lexicon.pad)).all())
 
 
-def load_agent(name: str | Path, device: str | torch.device = "cpu") -> TrainedAgent:
-    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
+def load_agent(name: str | Path, device: str | torch.device = "cpu", allow_import: bool = False) -> TrainedAgent:
+    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights.
+
+    `allow_import`: if its model is in a module that is not imported yet, import it, which runs its code.
+    """
     path = _checkpoint_path(name)
-    checkpoint = load(path, device)
+    checkpoint = load(path, device, allow_import)
     try:
         config = TrainConfig.of(checkpoint.provenance.get("config"))
         agent = TrainedAgent(checkpoint, config)
