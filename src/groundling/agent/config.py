@@ -20,7 +20,7 @@ MAX_PLANNER_SWEEPS = 10_000
 class ModelConfig:
     """What the configs of all models have; a model of your own may extend it with its hyperparameters.
 
-    A checkpoint stores the fields as JSON: numbers, strings, booleans, Literal, None, and tuples or dataclasses of them.
+    A checkpoint stores the fields as JSON: numbers, strings, bools, Literal, None, and tuples or dataclasses of them.
     """
 
     method: Annotated[str, tyro.conf.arg(aliases=("--method",))] = "ours"
