@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -36,11 +37,12 @@ class Plain:
     pair: tuple[int, int] = (0, 0)
     numbers: tuple[float, ...] = ()
     name: str | None = None
+    kind: Literal["a", "b"] = "a"
 
 
 def test_fields_are_checked_by_type() -> None:
     assert from_plain(Plain, {"pair": [1, 2], "numbers": [1, 2.5, 3]}, "plain") == Plain((1, 2), (1.0, 2.5, 3.0))
-    assert from_plain(Plain, {"name": None}, "plain") == Plain()
+    assert from_plain(Plain, {"name": None, "kind": "b"}, "plain") == Plain(kind="b")
     for record, message in (
         ({"pair": [1, 2, 3]}, r"plain: pair must be of type tuple, got \[1, 2, 3\]"),
         ({"pair": [1]}, r"plain: pair must be of type tuple, got \[1\]"),
@@ -48,6 +50,7 @@ def test_fields_are_checked_by_type() -> None:
         ({"numbers": [True]}, "plain: numbers must be of type float, got true"),
         ({"numbers": [10**400]}, "plain: numbers must be of type float, got 1000"),  # no float can hold it
         ({"name": 3}, "plain: name must be of type str, got 3"),
+        ({"kind": "c"}, 'plain: kind must be of type .*, got "c"'),
         ({"nam": "x"}, "plain has no field \"nam\", did you mean 'name'"),
         ([], r"plain must be a JSON object, got \[\]"),
     ):

@@ -25,12 +25,15 @@ for _name in ("Nav", "NavQA"):
     )
 
 
-def load(name: str | Path, device: str = "cpu") -> "TrainedAgent":
-    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights."""
+def load(name: str | Path, device: str = "cpu", allow_import: bool = False) -> "TrainedAgent":
+    """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights.
+
+    `allow_import`: if its model is in a module that is not imported yet, import it, which runs its code.
+    """
     needs("agent")
     from groundling.learn.trained_agent import load_agent
 
-    return load_agent(name, device)
+    return load_agent(name, device, allow_import)
 
 
 def teach(agent: "TrainedAgent", word: str, examples: Sequence[tuple[Any, str, str]]) -> "TrainedAgent":

@@ -1,8 +1,8 @@
 """Classes and functions of a user, named as `module:name`."""
 
 import importlib
+import re
 import sys
-from pathlib import Path
 from typing import Any, TypeVar
 
 from groundling.errors import InputError, cut
@@ -10,12 +10,19 @@ from groundling.errors import InputError, cut
 T = TypeVar("T")
 
 
+def names_code(text: str) -> bool:
+    """Whether a text is `module:name`."""
+    return re.fullmatch(r"[\w.]+:\w+", text) is not None
+
+
+def is_imported(name: str) -> bool:
+    """Whether the module of `module:name` is imported already."""
+    return name.partition(":")[0] in sys.modules
+
+
 def import_name(name: str, what: str) -> Any:
-    """What `module:name` stands for; the module is in the current folder or installed."""
+    """What `module:name` stands for; for commands, the module may be in the current folder."""
     module, _, attribute = name.partition(":")
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError, TypeError) as error:

@@ -69,7 +69,7 @@ def from_plain(kind: type[T], record: Any, what: str) -> T:
 
 
 def _typed(hint: Any, value: Any, what: str) -> Any:
-    """A value of plain data as a type: dataclass, number, string, bool, tuple or a union of them."""
+    """A value of plain data as a type: dataclass, number, string, bool, Literal, tuple, dict, or a union with None."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in arguments:
@@ -84,6 +84,8 @@ def _typed(hint: Any, value: Any, what: str) -> Any:
             return tuple(_typed(inner, part, what) for inner, part in zip(kinds, value, strict=True))
     elif origin is dict and isinstance(value, dict):
         return {str(key): _typed(arguments[1], part, what) for key, part in value.items()}
+    elif origin is typing.Literal and value in arguments:
+        return value
     elif hint is float and is_finite(value):
         return float(value)
     elif hint in (int, str, bool) and type(value) is hint:

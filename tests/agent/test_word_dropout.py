@@ -110,4 +110,4 @@ def test_only_models_with_an_interpreter_use_word_dropout(method: str) -> None:
         seen = agent.perceive(view)
         plain, noisy = agent.answer(seen, tokens), agent.answer(seen, tokens, dropout(1.0))
         assert torch.equal(plain.scores, noisy.scores) == (not agent.supports_word_dropout)
-        assert (plain.gates is None) == (not agent.supports_word_dropout)
+        assert (plain.extra is None) == (not agent.supports_word_dropout)

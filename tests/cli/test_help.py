@@ -79,7 +79,8 @@ def test_long_usage_is_folded_between_options(capsys: Capture, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "60")
     usage = help_of(capsys, "study representations").split("\n\n")[0]
     assert usage == (
-        "usage: groundling study representations [-h] [CHECKPOINT]\n  [--out PATH] [--threads INT] [--json]"
+        "usage: groundling study representations [-h] [CHECKPOINT]\n  [--out PATH] [--threads INT] "
+        "[--allow-import] [--json]"
     )
 
 

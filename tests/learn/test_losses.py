@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from groundling.learn.losses import advantages, answer_loss, entropy, hindsight_loss, ppo_loss
+from groundling.agent.grounding import hindsight_loss
+from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
 from groundling.learn.ppo import hindsight_positions
 
 

@@ -4,10 +4,26 @@
 teacher: a model receives only pixels and tokens, so no ground truth can leak into it.
 """
 
-from groundling.agent.config import AgentConfig
+from groundling.agent.config import AgentConfig, ModelConfig
+from groundling.agent.language import WordDropout
 from groundling.agent.model import Model
-from groundling.agent.registry import MODELS, build
-from groundling.agent.types import EnvSpec, Output
-from groundling.agent.view import View
+from groundling.agent.perception import scale_pixels
+from groundling.agent.registry import MODELS, build, find_model
+from groundling.agent.types import Answer, EnvSpec, Output
+from groundling.agent.view import CELL_PIXELS, View
 
-__all__ = ["MODELS", "AgentConfig", "EnvSpec", "Model", "Output", "View", "build"]
+__all__ = [
+    "CELL_PIXELS",
+    "MODELS",
+    "AgentConfig",
+    "Answer",
+    "EnvSpec",
+    "Model",
+    "ModelConfig",
+    "Output",
+    "View",
+    "WordDropout",
+    "build",
+    "find_model",
+    "scale_pixels",
+]

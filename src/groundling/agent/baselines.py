@@ -87,6 +87,7 @@ class StackedAttentionNet(AttentionModel):
 class WholeImageModel(Model):
     """A model without attention: overlapping convolutions encode the whole image as one vector."""
 
+    config: AgentConfig
     CHUNK = 64
 
     def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:

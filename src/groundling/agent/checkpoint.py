@@ -12,9 +12,8 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from groundling.agent import legacy
-from groundling.agent.config import AgentConfig
 from groundling.agent.model import Model
-from groundling.agent.registry import build
+from groundling.agent.registry import build, config_of
 from groundling.agent.types import EnvSpec
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, cut, quote
@@ -50,10 +49,15 @@ def save(path: str | Path, checkpoint: Checkpoint, half: bool = False) -> None:
         "provenance": checkpoint.provenance,
     }
     tensors = {
-        name: (value.half() if half and value.is_floating_point() else value).detach().cpu().contiguous()
-        for name, value in checkpoint.model.state_dict().items()
+        name: value.half() if half and value.is_floating_point() else value
+        for name, value in weights(checkpoint.model).items()
     }
     write_record(path, record, tensors)
+
+
+def weights(model: Model) -> dict[str, Tensor]:
+    """Copies of all tensors of a model on the CPU; no two share memory, which safetensors refuses."""
+    return {name: value.detach().cpu().clone().contiguous() for name, value in model.state_dict().items()}
 
 
 def write_record(path: str | Path, record: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -72,18 +76,21 @@ def checksum(tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def load(path: str | Path, device: str | torch.device = "cpu") -> Checkpoint:
-    """Read a checkpoint; a damaged or foreign file is refused with the reason, before anything large is allocated."""
+def load(path: str | Path, device: str | torch.device = "cpu", allow_import: bool = False) -> Checkpoint:
+    """Read a checkpoint; a damaged or foreign file is refused with the reason, before anything large is allocated.
+
+    `allow_import`: if its model is in a module that is not imported yet, import it, which runs its code.
+    """
     path = Path(path)
     record, tensors = read_record(path)
     try:
-        config = AgentConfig.of(record["config"])
+        config = config_of(record["config"], allow_import)
         spec = from_plain(EnvSpec, record["spec"], "spec")
         with torch.device("meta"):
-            shapes = {name: tuple(value.shape) for name, value in build(config, spec).state_dict().items()}
+            expected = build(config, spec).state_dict()
     except (InputError, RuntimeError, TypeError, OverflowError) as error:  # of PyTorch: sizes beyond 64 bits
-        raise InputError(f"checkpoint {path}: no model can be built from its config ({cut(str(error), 200)})") from None
-    _check_tensors(path, tensors, shapes)
+        raise InputError(f"checkpoint {path}: no model can be built from its config ({cut(str(error), 400)})") from None
+    _check_tensors(path, tensors, expected)
     words = record["lexicon"]
     if not isinstance(words, list) or len(words) != spec.words or not all(isinstance(word, str) for word in words):
         raise InputError(f"checkpoint {path}: its lexicon must be a list of {spec.words} words")
@@ -124,10 +131,10 @@ def read_record(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return record, tensors
 
 
-def convert(source: Path, target: Path) -> None:
+def convert(source: Path, target: Path, allow_import: bool = False) -> None:
     """Rewrite a checkpoint of any readable format in the current one; precision and weights stay as they are."""
     record, tensors = read_record(source)
-    load(source)
+    load(source, allow_import=allow_import)
     write_record(target, {**record, "format": FORMAT}, tensors)
 
 
@@ -137,12 +144,16 @@ def read_tensors(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
         return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
 
 
-def _check_tensors(path: Path, tensors: dict[str, Tensor], shapes: dict[str, tuple[int, ...]]) -> None:
-    """Raise unless the tensors have these names and shapes, and finite values."""
-    for name in sorted(tensors.keys() | shapes.keys()):
-        found = tuple(tensors[name].shape) if name in tensors else None
-        if found != shapes.get(name):
-            raise InputError(f"checkpoint {path}: tensor {quote(name)} must have shape {shapes.get(name)}, got {found}")
+def _check_tensors(path: Path, tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """Raise unless the tensors have the names and shapes of the expected ones, and finite values of their types."""
+    for name in sorted(tensors.keys() | expected.keys()):
+        found, wanted = (tuple(of[name].shape) if name in of else None for of in (tensors, expected))
+        if found != wanted:
+            raise InputError(f"checkpoint {path}: tensor {quote(name)} must have shape {wanted}, got {found}")
     for name, tensor in tensors.items():
-        if not tensor.is_floating_point() or not bool(torch.isfinite(tensor.float()).all()):
+        dtype = expected[name].dtype
+        if not dtype.is_floating_point:
+            if tensor.dtype != dtype:
+                raise InputError(f"checkpoint {path}: tensor {name!r} must be of {dtype}, got {tensor.dtype}")
+        elif not tensor.is_floating_point() or not bool(torch.isfinite(tensor.float()).all()):
             raise InputError(f"checkpoint {path}: tensor {name!r} must hold finite floating-point numbers")

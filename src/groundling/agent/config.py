@@ -1,7 +1,9 @@
 """The hyperparameters of a model, as data that a checkpoint can carry."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Self
+
+import tyro
 
 from groundling.errors import check_choice, check_float, check_int
 from groundling.read_json import from_plain
@@ -15,16 +17,43 @@ MAX_PLANNER_SWEEPS = 10_000
 
 
 @dataclass(frozen=True)
-class AgentConfig:
-    """Hyperparameters of a model. The defaults are the paper's."""
+class ModelConfig:
+    """What the configs of all models have; a model of your own may extend it with its hyperparameters.
 
-    method: str = "ours"
-    """Model: ours, ca, san, vl, ce or nava (described by `groundling models`)."""
+    A checkpoint stores the fields as JSON: numbers, strings, bools, Literal, None, and tuples or dataclasses of them.
+    """
+
+    method: Annotated[str, tyro.conf.arg(aliases=("--method",))] = "ours"
+    """Model: ours, ca, san, vl, ce or nava (described by `groundling models`), or module:Class of your own."""
     # With the value of the light floor, about 240, objects stand out before any training.
     pixel_offset: float = 0.0
     """Value subtracted from all pixel values, which are 0 to 255."""
     pixel_scale: float = 255.0
     """Divisor of pixel values, after pixel_offset is subtracted."""
+
+    def __post_init__(self) -> None:
+        check_float("agent.pixel_offset", self.pixel_offset, float("-inf"))
+        check_float("agent.pixel_scale", self.pixel_scale, 0, above=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, record: Any) -> Self:
+        """The config of plain data; unknown fields and wrong types are errors."""
+        return from_plain(cls, record, "agent config")
+
+    @classmethod
+    def like(cls, other: "ModelConfig", method: str) -> Self:
+        """The config of a method with the values of another config in all fields that both inherit."""
+        shared = {field.name: getattr(other, field.name) for field in fields(cls) if field in fields(other)}
+        return cls(**{**shared, "method": method})
+
+
+@dataclass(frozen=True)
+class AgentConfig(ModelConfig):
+    """Hyperparameters of the built-in models. The defaults are the paper's."""
+
     channels: int = 256
     """Channels of the CNN output, and also of the parametric cube; D is their sum."""
     hidden_units: int = 128
@@ -48,14 +77,13 @@ class AgentConfig:
     """Std of initial weights: 1 / sqrt(parameters of the layer) (`paper`) or sqrt(2 / inputs) (`he`)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, choices in (("planner", PLANNERS), ("word_detection", WORD_DETECTIONS), ("init", INITS)):
             check_choice(f"agent.{name}", getattr(self, name), choices)
         for name in ("channels", "hidden_units"):
             check_int(f"agent.{name}", getattr(self, name), 1)
         check_int("agent.interpreter_steps", self.interpreter_steps, 1, MAX_INTERPRETER_STEPS)
         check_int("agent.planner_sweeps", self.planner_sweeps, 1, MAX_PLANNER_SWEEPS)
-        check_float("agent.pixel_offset", self.pixel_offset, float("-inf"))
-        check_float("agent.pixel_scale", self.pixel_scale, 0, above=True)
         for name in ("temperature", "sharpness", "gate_bound"):
             if getattr(self, name) is not None:
                 check_float(f"agent.{name}", getattr(self, name), 0, above=True)
@@ -64,11 +92,3 @@ class AgentConfig:
     def depth(self) -> int:
         """D: channels of the feature cube, and length of a word embedding."""
         return 2 * self.channels
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def of(cls, record: Any) -> Self:
-        """The config of plain data; unknown fields and wrong types are errors."""
-        return from_plain(cls, record, "agent config")

@@ -104,6 +104,15 @@ def sharpen(x_loc: Tensor, beta: Tensor) -> Tensor:
     return F.softmax(beta[:, None] * x_loc.clamp(min=1e-6).log(), dim=1)
 
 
+def hindsight_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
+    """Cross entropy of attention maps [B, N] with the rewarded positions [B]; -1 (unknown) is ignored."""
+    if x_loc.shape[0] != positions.shape[0]:
+        raise ValueError(f"maps and positions must have the same length, got {x_loc.shape[0]} and {positions.shape[0]}")
+    known = positions >= 0
+    probability = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
+    return -probability.log().sum() / known.sum().clamp(min=1)
+
+
 def predict(cube: Cube, x_loc: Tensor, x_feat: Tensor, table: Tensor) -> Tensor:
     """Eq. 4: m[k] = x_loc^T phi(h, x_feat, u_k) = (x_feat o x_loc^T h) u_k, for every word k -> [B, words]."""
     return (x_feat * cube.pool(x_loc)) @ table.T

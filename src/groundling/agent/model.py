@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from groundling.agent.config import AgentConfig
-from groundling.agent.grounding import Grounding, Program, ground, predict
+from groundling.agent.config import AgentConfig, ModelConfig
+from groundling.agent.grounding import Grounding, Program, ground, hindsight_loss, predict
 from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings
 from groundling.agent.perception import Cube, Perception
 from groundling.agent.planners import Decision, Terrain, build_planner
@@ -23,9 +23,13 @@ from groundling.agent.view import View, distinct_rows
 class Model(nn.Module, ABC):
     """A model perceives a view once, then navigates by commands and answers questions on what it perceived.
 
-    A model of your own needs a constructor of (AgentConfig, EnvSpec) and the three abstract methods.
+    A model of your own needs a constructor of (Config, EnvSpec) and the three abstract methods. Checkpoints build it a
+    first time without memory for its tensors, to know their shapes: the constructor must not read values of tensors.
     """
 
+    Config: ClassVar[type[ModelConfig]] = AgentConfig
+    """The dataclass of its hyperparameters, which the command line parses and a checkpoint stores."""
+    config: ModelConfig
     has_answer_head = True
     """Whether it answers questions."""
     supports_word_dropout = False
@@ -33,7 +37,7 @@ class Model(nn.Module, ABC):
     attention_mechanism = "none"
     """How it attends to positions, in a few words."""
 
-    def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
+    def __init__(self, config: ModelConfig, spec: EnvSpec) -> None:
         super().__init__()
         self.config, self.spec = config, spec
 
@@ -54,8 +58,10 @@ class Model(nn.Module, ABC):
     ) -> Output:
         """Commands and questions [B, L] about the same images. A row of padding is no question: ignore its answer."""
         seen = self.perceive(view)
-        scores = self.answer(seen, questions).scores if questions is not None and self.has_answer_head else None
-        return Output(*self.navigate(seen, commands), scores)
+        if questions is None or not self.has_answer_head:
+            return Output(*self.navigate(seen, commands), None)
+        answer = self.answer(seen, questions, word_dropout)
+        return Output(*self.navigate(seen, commands), answer.scores, extra=answer.extra)
 
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         """Disjoint groups of parameters for which training has settings of their own; all others are `default`.
@@ -63,6 +69,20 @@ class Model(nn.Module, ABC):
         `word_embeddings`: `word_weight_decay`; `reader_input`: `reader_weight_decay`; `planner`: `ppo.planner_lr`.
         """
         return {}
+
+    def auxiliary_losses(
+        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Losses of the model itself, by name, which training adds to those of policy, value, entropy and answers.
+
+        `gate_loss` and `hindsight_loss` are multiplied by coefficients of the training config, others are not.
+
+        output: an Answer in the stage qa_pretraining, otherwise an Output; answers [B]: the true ones, -1 for no
+        question; hindsight [B]: the positions that were rewarded, -1 if unknown, None in stages other than ppo.
+        """
+        if isinstance(output, Answer) or output.x_loc is None or hindsight is None:
+            return {}
+        return {"hindsight_loss": hindsight_loss(output.x_loc, hindsight)}
 
     def tokens(self, sentences: Sequence[Sequence[int]]) -> Tensor:
         """[B, L]: sentences of tokens, padded to the length of the longest"""
@@ -113,6 +133,8 @@ class Attention(NamedTuple):
 
 class AttentionModel(Model):
     """A model whose only link from language to the rest is an attention map x_loc and a channel mask x_feat."""
+
+    config: AgentConfig
 
     def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__(config, spec)
@@ -214,6 +236,14 @@ class InterpreterModel(AttentionModel):
         if self.interpreter.log_sharpness is not None:  # a single number that has to change a lot
             groups["planner"].append(self.interpreter.log_sharpness)
         return groups
+
+    def auxiliary_losses(
+        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        losses = super().auxiliary_losses(output, answers, hindsight)
+        if output.extra is not None:
+            losses["gate_loss"] = output.extra.mean()
+        return losses
 
     def read(self, sentences: Tensor) -> Program:
         """Sentences [B, L] -> their programs; equal sentences are read once."""

@@ -24,7 +24,7 @@ def export_onnx(model: torch.nn.Module, path: str | Path, words: int = 13) -> No
         (images, sentences, sentences.clone()),
         str(path),
         input_names=["images", "commands", "questions"],
-        output_names=list(Output._fields),
+        output_names=[name for name in Output._fields if name != "extra"],
         dynamic_shapes=({0: batch}, {0: batch}, {0: batch}),
         dynamo=True,
         external_data=False,

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from groundling.agent.config import AgentConfig
+from groundling.agent.config import AgentConfig, ModelConfig
 from groundling.agent.types import EnvSpec
 from groundling.agent.view import View
 
@@ -66,7 +66,7 @@ def sum_by_kind(x_loc: Tensor, which: Tensor, kinds: int) -> Tensor:
     return x_loc.new_zeros(len(x_loc), kinds).scatter_add(1, which, x_loc)
 
 
-def scale_pixels(config: AgentConfig, pixels: Tensor) -> Tensor:
+def scale_pixels(config: ModelConfig, pixels: Tensor) -> Tensor:
     """Pixels 0 .. 255 as inputs of a CNN."""
     return (pixels.to(torch.get_default_dtype()) - config.pixel_offset) / config.pixel_scale
 

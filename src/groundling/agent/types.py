@@ -1,7 +1,7 @@
 """The types that other packages use of the agent: what a model is built for, and what it returns."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -51,6 +51,8 @@ class Output(NamedTuple):
     """[B, N]: attention map of the command; None for a model without attention"""
     x_loc_question: Tensor | None = None
     """[B, N]: attention map of the question"""
+    extra: Any = None
+    """Whatever else `Model.auxiliary_losses` needs of the forward pass"""
 
 
 class Answer(NamedTuple):
@@ -58,5 +60,5 @@ class Answer(NamedTuple):
 
     scores: Tensor
     """[B, words]"""
-    gates: Tensor | None = None
-    """rho [S, I]: the interpreter's gates for each distinct sentence; None for a model without an interpreter"""
+    extra: Any = None
+    """Whatever else `Model.auxiliary_losses` needs; of ours, the gates rho [S, I] of each distinct sentence"""

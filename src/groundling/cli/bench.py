@@ -11,6 +11,7 @@ import numpy as np
 import tyro
 
 from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
+from groundling.cli.own_models import AllowImport
 from groundling.episodes import play_step
 from groundling.errors import check_float, check_int
 from groundling.extras import needs
@@ -90,6 +91,7 @@ def page(
     clients: Annotated[int, tyro.conf.arg(help="Number of concurrent clients.")] = 50,
     steps: Annotated[int, tyro.conf.arg(help="Number of environment steps of each client.")] = 40,
     pause: Annotated[float, tyro.conf.arg(help="Seconds between the steps of a client.")] = 0.25,
+    allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
     """Benchmark the latency of a step on the web page with many clients."""
@@ -100,7 +102,7 @@ def page(
     check_int("clients", clients, 1)
     check_int("steps", steps, 1)
     check_float("pause", pause, 0)
-    result = measure(checkpoint, clients, steps, pause)
+    result = measure(checkpoint, clients, steps, pause, allow_import)
     if as_json:
         return print_json(result)
     print_table(f"{clients} clients of the page", ("", "ms, count or rate"), list(result.items()))

@@ -20,9 +20,10 @@ SINGLE_CLIENT_STEPS = 20
 
 
 @contextlib.contextmanager
-def running_server(checkpoint: str) -> Iterator[str]:
+def running_server(checkpoint: str, allow_import: bool) -> Iterator[str]:
     """The real server in a process of its own; yields its address."""
     arguments = [sys.executable, "-m", "groundling", "play", checkpoint, "--port", "0", "--no-browser"]
+    arguments += ["--allow-import"] if allow_import else []
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -34,12 +35,12 @@ def running_server(checkpoint: str) -> Iterator[str]:
             server.terminate()
 
 
-def measure(checkpoint: str, clients: int, steps: int, pause: float) -> dict[str, Any]:
+def measure(checkpoint: str, clients: int, steps: int, pause: float, allow_import: bool = False) -> dict[str, Any]:
     """Latencies of `clients` concurrent clients, each with `steps` steps and a pause of `pause` seconds after each.
 
     A single client is measured before, as the baseline of this machine.
     """
-    with running_server(checkpoint) as address:
+    with running_server(checkpoint, allow_import) as address:
         single_client_ms = float(np.median(asyncio.run(_walk_all(address, 1, SINGLE_CLIENT_STEPS, 0.0)))) * 1000
         start = time.perf_counter()
         walks = asyncio.run(_walk_all(address, clients, steps, pause))

@@ -24,7 +24,9 @@ from groundling.cli import (
     world,
 )
 from groundling.cli.output import folded_help
+from groundling.cli.own_models import current_folder_on_path
 from groundling.errors import InputError, TrainingError, cut
+from groundling.imports import names_code
 
 app = tyro.extras.SubcommandApp()
 app.command(name="train")(train.help_train)
@@ -51,7 +53,8 @@ def run(arguments: Sequence[str]) -> None:
             print(f"groundling {groundling.__version__}")
             return
         wants_help = "-h" in given or "--help" in given
-        with folded_help() if wants_help else contextlib.nullcontext():
+        with_code = any(map(names_code, given))
+        with folded_help() if wants_help else contextlib.nullcontext(), current_folder_on_path(with_code):
             _run(given)
     except (InputError, TrainingError) as error:
         print(f"groundling: {error}", file=sys.stderr)

@@ -20,6 +20,7 @@ from groundling.cli.output import (
     progress_bar,
     set_threads,
 )
+from groundling.cli.own_models import AllowImport, load_agent
 from groundling.errors import InputError, check_int
 from groundling.extras import needs
 
@@ -55,6 +56,7 @@ def evaluate(
         Path | None,
         tyro.conf.arg(metavar="FILE", help="JSON file to write the report to.", help_behavior_hint="(default: none)"),
     ] = None,
+    allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate an agent: success rate, QA accuracy and more, with 95 % intervals."""
@@ -62,12 +64,11 @@ def evaluate(
     from groundling.atomic_write import atomic_write
     from groundling.evaluation.evaluator import evaluate
     from groundling.learn.device import choose_device
-    from groundling.learn.trained_agent import load_agent
 
     check_int("episodes", episodes, 1)
     check_int("episodes_per_type", episodes_per_type, 1)
     set_threads(threads)
-    agent = load_agent(checkpoint, choose_device(device), icons, language)
+    agent = load_agent(checkpoint, choose_device(device), allow_import, icons, language)
     teacher = agent.teacher(split, holdout, phase)
     with progress_bar("Evaluating") as progress:
         scores = evaluate(agent.model, teacher, episodes, episodes_per_type, progress)

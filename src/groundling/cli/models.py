@@ -5,13 +5,15 @@ from groundling.extras import needs
 
 
 def models(as_json: Json = False) -> None:
-    """List the models: the paper's model (ours) and its baselines."""
+    """List the models: the paper's model (ours), its baselines, and those of installed packages."""
     needs("agent")
-    from groundling.agent import MODELS, AgentConfig, build
+    from groundling.agent import build, find_model
+    from groundling.agent.registry import model_names
 
     rows = []
-    for name, kind in MODELS.items():
-        model = build(AgentConfig(method=name))
+    for name in model_names():
+        kind = find_model(name)
+        model = build(kind.Config(method=name))
         rows.append(
             {
                 "method": name,

@@ -16,6 +16,7 @@ from groundling.cli.output import (
     progress_bar,
     set_threads,
 )
+from groundling.cli.own_models import AllowImport, current_folder_on_path
 from groundling.errors import InputError, check_int
 from groundling.extras import needs
 
@@ -29,6 +30,7 @@ def package(
     episodes: Episodes = 5000,
     episodes_per_type: EpisodesPerType = 1000,
     threads: Threads = None,
+    allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
     """Write the agent of a run in half precision, with a model card of its scores."""
@@ -41,8 +43,8 @@ def package(
         raise InputError(f"out must be in an existing folder, got {out}")
     set_threads(threads)
     try:
-        with progress_bar("Evaluating") as progress:
-            card = package(run, out, episodes, episodes_per_type, progress)
+        with progress_bar("Evaluating") as progress, current_folder_on_path(allow_import):
+            card = package(run, out, episodes, episodes_per_type, progress, allow_import)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror})") from error
     if as_json:

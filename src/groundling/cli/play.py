@@ -10,6 +10,7 @@ from typing import Annotated
 import tyro
 
 from groundling.cli.output import Icons, LanguageFile, OptionalCheckpoint, set_threads
+from groundling.cli.own_models import AllowImport, load_agent
 from groundling.errors import check_int
 from groundling.extras import needs
 
@@ -25,11 +26,12 @@ def play(
     port: Annotated[int, tyro.conf.arg(help="Port to listen on (0: a free port).")] = 8765,
     threads: Annotated[int, tyro.conf.arg(help="PyTorch threads.")] = 1,
     no_browser: Annotated[bool, tyro.conf.arg(help="Print the address without opening a browser.")] = False,
+    allow_import: AllowImport = False,
 ) -> None:
     """Serve a web page to run, inspect and teach an agent in an editable world."""
     earlier = signal.signal(signal.SIGINT, _exit)
     try:
-        _play(checkpoint, compare, icons, language, host, port, threads, no_browser)
+        _play(checkpoint, compare, icons, language, host, port, threads, no_browser, allow_import)
     finally:
         signal.signal(signal.SIGINT, earlier)
 
@@ -51,6 +53,7 @@ def _play(
     port: int,
     threads: int,
     no_browser: bool,
+    allow_import: bool,
 ) -> None:
     needs("agent")
     needs("page")
@@ -58,16 +61,17 @@ def _play(
     # One thread by default: concurrent small requests gain nothing from threads within one operation.
     set_threads(threads)
 
-    from groundling.learn.trained_agent import load_agent
     from groundling.page.access_control import is_local
     from groundling.page.app_state import AppState, ServedAgent
     from groundling.page.limits import Limits
     from groundling.page.server import Server, bind, uvicorn_server
 
     names = [checkpoint] if compare is None else [checkpoint, compare]
-    state = AppState(
-        [ServedAgent(Path(name).stem, load_agent(name, icons=icons, language=language)) for name in names], Limits()
-    )
+    agents = [
+        ServedAgent(Path(name).stem, load_agent(name, allow_import=allow_import, icons=icons, language=language))
+        for name in names
+    ]
+    state = AppState(agents, Limits())
     bound = bind(host, port)
     token = None if is_local(host) else secrets.token_urlsafe(32)
     url_host = f"[{host}]" if ":" in host else host

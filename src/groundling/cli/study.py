@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
+from groundling.cli.own_models import AllowImport, current_folder_on_path, load_agent
 from groundling.errors import InputError, check_choice, check_int
 from groundling.extras import needs
 
@@ -38,6 +39,14 @@ Icons = Annotated[
         help_behavior_hint="(default: built-in icons)",
     ),
 ]
+Method = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="STR",
+        help="Model of all runs, also an installed one or module:Class of your own.",
+        help_behavior_hint="(default: those of the study)",
+    ),
+]
 Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of the result files.")]
 Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of unfinished runs.")]
 RESULTS, WORK, REPRESENTATIONS = "results/study", "runs/study", "results/representations"
@@ -46,6 +55,7 @@ RESULTS, WORK, REPRESENTATIONS = "results/study", "runs/study", "results/represe
 @app.command
 def run(
     only: Only = (),
+    method: Method = None,
     results: Results = RESULTS,
     work: Work = WORK,
     workers: Annotated[int, tyro.conf.arg(help="Number of runs at the same time on this machine.")] = 1,
@@ -72,7 +82,6 @@ def run(
     """Execute the runs of the study that have no result yet, or resume them."""
     needs("agent")
     needs("study")
-    from groundling.study.grid import select_runs
     from groundling.study.launchers import run_locally, run_on_ray
     from groundling.study.result_store import Store
 
@@ -82,16 +91,17 @@ def run(
     if threads_per_run is not None:
         threads = check_int("threads_per_run", threads_per_run, 1)
     done = Store(results)
-    missing = [run for run in select_runs(only, language, icons) if done.read(run.file) is None]
+    missing = [run for run in _select_runs(only, method, language, icons) if done.read(run.file) is None]
     console = Console()
     console.print(f"{len(missing)} runs to execute")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        if engine == "ray":
-            needs("cluster")
-            failed = run_on_ray(missing, results, work, threads, address, console.print)
-        else:
-            failed = run_locally(missing, results, work, workers, threads, console.print)
+        with current_folder_on_path(method is not None):  # also for the worker processes
+            if engine == "ray":
+                needs("cluster")
+                failed = run_on_ray(missing, results, work, threads, address, console.print)
+            else:
+                failed = run_locally(missing, results, work, workers, threads, console.print)
     except KeyboardInterrupt:
         console.print("Saved. The same command continues the runs.")
         sys.exit(130)
@@ -100,9 +110,22 @@ def run(
         sys.exit(1)
 
 
+def _select_runs(only: tuple[str, ...], method: str | None, language: str, icons: str | None) -> "list[Run]":
+    """The runs of the study, or the same runs with another model, whose names match `only`."""
+    from groundling.agent import find_model
+    from groundling.study.grid import GRID, normal_runs, select_runs, zero_shot_runs
+
+    if method is None:
+        return select_runs(only, GRID, language, icons)
+    with current_folder_on_path():
+        find_model(method, allow_import=True)
+    return select_runs(only, [*normal_runs(method), *zero_shot_runs(method)], language, icons)
+
+
 @app.command
 def status(
     only: Only = (),
+    method: Method = None,
     results: Results = RESULTS,
     work: Work = WORK,
     language: Language = "paper",
@@ -112,11 +135,10 @@ def status(
     """List the runs of the study: done, running or missing."""
     needs("agent")
     needs("study")
-    from groundling.study.grid import select_runs
     from groundling.study.result_store import Store
 
     done, works = Store(results), Store(work)
-    runs = select_runs(only, language, icons)
+    runs = _select_runs(only, method, language, icons)
     states = [{"run": run.name, "key": run.key, **_state(run, done, works)} for run in runs]
     if as_json:
         return print_json(states)
@@ -178,16 +200,16 @@ def representations(
     agent: OptionalCheckpoint = "normal",
     out: Annotated[Path, tyro.conf.arg(help="Folder to write the arrays to.")] = Path(REPRESENTATIONS),
     threads: Threads = None,
+    allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
     """Extract an agent's channel masks, word contexts and attention for figures."""
     needs("agent")
     needs("study")
-    from groundling.learn.trained_agent import load_agent
     from groundling.study.representations import extract
 
     set_threads(threads)
-    distances = extract(load_agent(agent), out)
+    distances = extract(load_agent(agent, allow_import=allow_import), out)
     if as_json:
         return print_json(distances)
     lines = [*distances.items(), ("ratio", distances["within"] / distances["across"])]
@@ -206,20 +228,20 @@ def few_shot(
     episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word, for each set of examples.")] = 200,
     out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and few_shot.svg to.")] = Path("results"),
     threads: Threads = None,
+    allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
     """Teach an agent each novel word from 1 to 50 examples, and evaluate it."""
     needs("agent")
     needs("study")
     from groundling.atomic_write import atomic_write
-    from groundling.learn.trained_agent import load_agent
     from groundling.study.curves import few_shot as curve
     from groundling.study.curves import write
     from groundling.study.few_shot import measure, summary
 
     check_int("episodes", episodes, 1)
     set_threads(threads)
-    loaded = load_agent(agent)
+    loaded = load_agent(agent, allow_import=allow_import)
     if loaded.split.kind != "novel":
         raise InputError(f"agent must be trained with --split novel, got {agent!r}, trained on {loaded.split.kind}")
     out.mkdir(parents=True, exist_ok=True)

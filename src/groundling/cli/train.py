@@ -1,7 +1,8 @@
 """`groundling train`"""
 
+import argparse
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from groundling.cli.output import Device, Threads, set_threads
+from groundling.cli.own_models import current_folder_on_path
 from groundling.errors import check_choice
 from groundling.extras import needs
 
@@ -64,15 +66,25 @@ def train(arguments: list[str]) -> None:
 
 
 def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]":
-    """The preset, config and options of `[PRESET] [options]`. Imports the presets, which need PyTorch."""
+    """The preset, config and options of `[PRESET] [options]`. Imports the presets, which need PyTorch.
+
+    The options of the agent are those of its model, whose module is imported if it is one of your own.
+    """
+    from groundling.agent import find_model
     from groundling.learn.config import PRESETS, TrainConfig
 
     preset = arguments[0] if arguments and not arguments[0].startswith("-") else "fast"
     check_choice("preset", preset, PRESETS)
+    defaults = PRESETS[preset]
+    method = _method(arguments)
+    if method is not None:
+        with current_folder_on_path():
+            kind = find_model(method, allow_import=True)
+        defaults = replace(defaults, agent=kind.Config.like(defaults.agent, method))
 
     def parse(
         options: Annotated[TrainOptions, tyro.conf.arg(name="")] = TrainOptions(),
-        config: Annotated[TrainConfig, tyro.conf.arg(name="")] = PRESETS[preset],
+        config: Annotated[TrainConfig, tyro.conf.arg(name="")] = defaults,
     ) -> tuple[str, TrainConfig, TrainOptions]:
         return preset, config, options
 
@@ -85,6 +97,14 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
         config=(tyro.conf.FlagCreatePairsOff,),
     )
     return parsed
+
+
+def _method(arguments: list[str]) -> str | None:
+    """The last method that is named among arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--agent.method", "--method", dest="method", nargs="?")
+    method: str | None = parser.parse_known_args(arguments)[0].method
+    return method
 
 
 def follow(trainer: "Trainer", minutes: float | None = None) -> str:

@@ -64,6 +64,9 @@ class ActorCritic(Stage):
             loss = loss + qa_loss
             metrics.add("answer_loss", qa_loss.item())
             metrics.add_answers(now, output.answer_scores)
+        for name, own in self.auxiliary_losses(output, now.answers).items():
+            loss = loss + own
+            metrics.add(name, own.item())
         self.replay.error[where] = error.abs().cpu().numpy()
         metrics.add("grad_norm", self.descend(loss))
         metrics.add("exploration", self.exploration)

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Self
 
 import tyro
 
-from groundling.agent import EnvSpec
-from groundling.agent.config import AgentConfig
+from groundling.agent import AgentConfig, EnvSpec, ModelConfig
+from groundling.agent.registry import config_of
 from groundling.errors import InputError, check_choice, check_float, check_int
+from groundling.imports import names_code
 from groundling.read_json import from_plain
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
@@ -188,7 +189,7 @@ class TrainConfig:
     """Number of object classes in the world (None: all)."""
     world: Annotated[WorldConfig, tyro.conf.arg(name="")] = WorldConfig()  # noqa: RUF009 - frozen, as all defaults here
     """Size and content of the maps."""
-    agent: AgentConfig = AgentConfig()  # noqa: RUF009
+    agent: ModelConfig = AgentConfig()  # noqa: RUF009
     """Hyperparameters of the model."""
     qa_pretraining: QAPretrainingConfig = QAPretrainingConfig()
     ppo: PPOConfig = PPOConfig()
@@ -212,7 +213,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, (1 << 36) - 1)
-        if ":" not in self.split:
+        if not names_code(self.split):
             check_choice("split", self.split, (*KINDS, JOINT))
         check_holdout(self.holdout)
         if self.num_classes is not None:
@@ -274,7 +275,10 @@ class TrainConfig:
     @classmethod
     def of(cls, record: Any) -> Self:
         """The config of plain data; unknown fields and wrong types are errors."""
-        return from_plain(cls, record, "training config")
+        if not isinstance(record, dict) or "agent" not in record:
+            return from_plain(cls, record, "training config")
+        rest = {name: value for name, value in record.items() if name != "agent"}
+        return replace(from_plain(cls, rest, "training config"), agent=config_of(record["agent"]))
 
 
 @lru_cache(maxsize=8)

@@ -71,15 +71,6 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
 
 
-def hindsight_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
-    """Cross entropy of attention maps [B, N] with the rewarded positions [B]; -1 (unknown) is ignored."""
-    if x_loc.shape[0] != positions.shape[0]:
-        raise ValueError(f"maps and positions must have the same length, got {x_loc.shape[0]} and {positions.shape[0]}")
-    known = positions >= 0
-    probability = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
-    return -probability.log().sum() / known.sum().clamp(min=1)
-
-
 def _same_shape(*tensors: Tensor) -> None:
     shapes = {tuple(tensor.shape) for tensor in tensors}
     if len(shapes) != 1:

@@ -12,7 +12,7 @@ from groundling.agent import Model
 from groundling.agent.language import WordDropout
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
-from groundling.learn.losses import advantages, answer_loss, entropy, hindsight_loss, ppo_loss
+from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
 from groundling.learn.stage import RunningMeans, Stage, adamw
 from groundling.rollout import Frames, sample_actions
 from groundling.world.simulation import MOVES
@@ -151,8 +151,9 @@ class PPO(Stage):
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
             metrics.add_answers(frames, output.answer_scores)
-        if output.x_loc is not None:
-            losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, flat(rollout.hindsight))
+        losses |= self.auxiliary_losses(
+            output, frames.answers, flat(rollout.hindsight), hindsight_loss=settings.hindsight_coef
+        )
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())

@@ -41,8 +41,7 @@ class QAPretraining(Stage):
         seen = self.model.perceive(frames.view(self.pictures))
         answer = self.model.answer(seen, frames.questions, self.word_dropout(rng))
         losses = {"answer_loss": answer_loss(answer.scores, frames.answers)}
-        if answer.gates is not None:
-            losses["gate_loss"] = settings.gate_coef * answer.gates.mean()
+        losses |= self.auxiliary_losses(answer, frames.answers, gate_loss=settings.gate_coef)
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())

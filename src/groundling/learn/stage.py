@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from groundling import seeds
-from groundling.agent import Model
+from groundling.agent import Answer, Model, Output
 from groundling.agent.language import WordDropout
 from groundling.errors import TrainingError
 from groundling.evaluation.leak_check import SentenceLog
@@ -110,6 +110,8 @@ class Stage(ABC):
         """Make one update; return its metrics."""
         key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
         metrics = RunningMeans(types=self.envs.teacher.language.type_names)
+        # For models with random layers, such as nn.Dropout.
+        torch.manual_seed(int(np.random.SeedSequence(key.tolist()).generate_state(1)[0]))
         self.learn(np.random.Generator(np.random.Philox(key=key)), metrics)
         self.updates += 1
         return metrics
@@ -123,6 +125,13 @@ class Stage(ABC):
         """The word dropout of the config, if there is one and the model supports it."""
         probability = self.config.word_dropout
         return WordDropout(probability, rng) if probability and self.model.supports_word_dropout else None
+
+    def auxiliary_losses(
+        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None, **coefs: float
+    ) -> dict[str, Tensor]:
+        """The model's own losses, each multiplied by its coefficient in `coefs`, if there is one."""
+        losses = self.model.auxiliary_losses(output, answers, hindsight)
+        return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items()}
 
     def descend(self, loss: Tensor) -> float:
         """Make a gradient step; return the gradient norm before clipping."""

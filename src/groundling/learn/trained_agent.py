@@ -70,6 +70,11 @@ class TrainedAgent:
         """The device of the weights."""
         return next(self.model.parameters()).device
 
+    @property
+    def teachable(self) -> bool:
+        """Whether it can learn new words: its model has an interpreter and an answer head."""
+        return isinstance(self.model, InterpreterModel) and self.model.has_answer_head
+
     @torch.no_grad()
     def act(self, observation: dict[str, Any], greedy: bool = True, rng: np.random.Generator | None = None) -> Any:
         """The action for an observation of `groundling/Nav-v0` or `groundling/NavQA-v0`, single or batched.
@@ -148,7 +153,7 @@ class TrainedAgent:
             if answer != word:
                 raise InputError(f"answer of every example must be the word {word!r}, got {answer!r}")
         model = self.model
-        if not isinstance(model, InterpreterModel) or not model.has_answer_head:
+        if not self.teachable or not isinstance(model, InterpreterModel):
             raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
         words = self.words if word in self.words else Lexicon.of_words((*self.words, word), self.lexicon.language).words
         model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
@@ -257,17 +262,24 @@ class TrainedAgent:
 
 
 def load_agent(
-    name: str | Path, device: str | torch.device = "cpu", icons: str | None = None, language: str | None = None
+    name: str | Path,
+    device: str | torch.device = "cpu",
+    allow_import: bool = False,
+    icons: str | None = None,
+    language: str | None = None,
 ) -> TrainedAgent:
     """A trained agent from a checkpoint file, the folder of a run, or the name of pretrained weights.
 
-    `icons` are used instead of those of training; `language` is where the language file is now.
+    `allow_import`: if its model, split, maps or icons are in a module that is not imported yet, import it, which runs
+    its code. `icons` are used instead of those of training; `language` is where the language file is now.
     """
     path = _checkpoint_path(name)
-    checkpoint = load(path, device)
+    checkpoint = load(path, device, allow_import)
     try:
         config = TrainConfig.of(checkpoint.provenance.get("config"))
         config = replace(config, icons=icons or config.icons, language=language or config.language)
+        if not allow_import:
+            _check_imports(config, icons, language)
         agent = TrainedAgent(checkpoint, config)
         if agent.lexicon.words != checkpoint.words or not isinstance(agent.split, Split):
             raise InputError("its lexicon is not that of the teacher")
@@ -280,6 +292,20 @@ def load_agent(
             f"checkpoint {path}: it was trained on other icons than those found now; give them with --icons"
         )
     return agent
+
+
+def _check_imports(config: TrainConfig, icons: str | None, language: str | None) -> None:
+    """Raise if the config of a checkpoint needs Python code that its user did not name."""
+    names = {"split": config.split, "maps": config.world.maps, "icons": None if icons else config.icons}
+    needed = {what: name for what, name in names.items() if name and names_code(name) and not is_imported(name)}
+    is_file = "\n" not in config.language and config.language != "paper"
+    if language is None and is_file:  # its text would be in the checkpoint, but for rules in Python
+        needed["language"] = config.language
+    for what, name in needed.items():
+        raise InputError(
+            f"its {what} {quote(name)} needs code that is not imported, and importing it runs it; if you trust it, use "
+            "--allow-import or groundling.load(path, allow_import=True)"
+        )
 
 
 def _checkpoint_path(name: str | Path) -> Path:

@@ -30,7 +30,7 @@ from torch.utils.tensorboard.writer import SummaryWriter
 import groundling
 from groundling import seeds
 from groundling.agent import build
-from groundling.agent.checkpoint import Checkpoint, checksum, read_tensors, save
+from groundling.agent.checkpoint import Checkpoint, checksum, read_tensors, save, weights
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, TrainingError, check_choice, check_float, check_int, cut
 from groundling.evaluation.evaluator import Evaluator
@@ -94,6 +94,8 @@ class Trainer:
             self.model = build(config.agent, config.spec()).to(self.device)
         if not self.model.has_answer_head:
             self.order = [name for name in self.order if name != QAPretraining.name]
+            if not self.order:
+                raise InputError("a model without an answer head must have a stage other than qa_pretraining, got none")
         self.progress = Progress(self.order[0])
         self.log = SentenceLog(self.model.spec.words, len(config.catalog().icon_class))
         self.stage = self._make_stage(self.progress.stage)
@@ -192,8 +194,9 @@ class Trainer:
 
     def _evaluate(self) -> dict[str, float]:
         """Success rate and QA accuracy on training sentences: whole episodes, natural distribution, full difficulty."""
-        evaluator = Evaluator(self.model, self.config.teacher(), greedy=True, attention=False)
+        evaluator = Evaluator(self.model.eval(), self.config.teacher(), greedy=True, attention=False)
         record = evaluator.run(self.config.eval_episodes, seeds.VALIDATION)
+        self.model.train()
         progress = self.progress
         found = {"success_rate": record.success, "qa_accuracy": record.correct}
         progress.evaluation = {name: float(values.mean()) for name, values in found.items() if len(values)}
@@ -225,10 +228,10 @@ class Trainer:
                 f"stage {self.progress.stage}, update {self.progress.updates}: weights must be finite, got infinite or "
                 "undefined ones, which are not saved; try a smaller learning rate"
             )
-        weights = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        model = {f"model.{name}": tensor for name, tensor in weights(self.model).items()}
         stage = {f"stage.{name}": tensor for name, tensor in self.stage.tensors().items()}
         log = {f"log.{name}": torch.from_numpy(array) for name, array in self.log.arrays().items()}
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**weights, **stage, **log}.items()}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in {**model, **stage, **log}.items()}
         progress = json.dumps(asdict(self.progress))
         metadata = {"progress": progress, "sha256": state_checksum(progress, tensors)}
         atomic_write(self.state_path, to_bytes(tensors, metadata))

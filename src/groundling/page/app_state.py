@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.agent.model import InterpreterModel
 from groundling.errors import InputError
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.page.batched_inference import BatchedInference
@@ -102,7 +101,7 @@ class AppState:
                     "method": agent.trained.model.config.method,
                     "lexicon": list(agent.trained.words),
                     "novel_words": sorted(agent.novel_words),
-                    "teachable": isinstance(agent.trained.model, InterpreterModel),
+                    "teachable": agent.trained.teachable,
                 }
                 for agent in self.agents
             ],

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from groundling.agent import find_model
 from groundling.learn.trained_agent import load_agent
 from groundling.learn.trainer import Trainer
 from groundling.study.grid import Run
@@ -24,6 +25,7 @@ def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds:
     if done.read(run.file) is not None:
         return
     torch.set_num_threads(threads)
+    find_model(run.config.agent.method, allow_import=True)  # the user has named it; this may be another process
     with works.folder_of(run.folder) as folder:
         trainer = Trainer(run.config, folder, resume=True)
         saved = time.monotonic()

@@ -29,6 +29,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "nava": {"color": "#009e73", "linestyle": (0, (5, 1, 1, 1)), "marker": "x"},
 }
 """Styles of the methods, distinct without color, too."""
+OWN_STYLE: dict[str, Any] = {"color": "#cc79a7", "linestyle": (0, (1, 1)), "marker": "P"}
+"""Style of models that are not of the study."""
 HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
 TOPIC_STYLES = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
 INK = (0.145, 0.388, 0.784)
@@ -70,9 +72,9 @@ def rewards(normal: Sequence[Result]) -> Figure:
         shortest = min(len(curve) for curve in curves)
         steps = np.array([step for step, _ in curves[0][:shortest]]) / 1000
         heights = np.array([[reward for _, reward in curve[:shortest]] for curve in curves])
-        style = {name: value for name, value in STYLES[method].items() if name != "marker"}
+        style = {name: value for name, value in STYLES.get(method, OWN_STYLE).items() if name != "marker"}
         axis.plot(steps, heights.mean(0), label=f"{method} ({len(runs)})", linewidth=1.2, **style)
-        axis.fill_between(steps, heights.min(0), heights.max(0), color=STYLES[method]["color"], alpha=0.15, linewidth=0)
+        axis.fill_between(steps, heights.min(0), heights.max(0), color=style["color"], alpha=0.15, linewidth=0)
     axis.set(
         xlabel="thousands of environment steps",
         ylabel="reward per episode",
@@ -90,7 +92,8 @@ def methods(normal: Sequence[Result]) -> Figure:
     groups = _by_method(normal)
     width = 0.8 / max(1, len(groups))
     for k, (method, runs) in enumerate(groups.items()):
-        bars = {"color": "white", "edgecolor": STYLES[method]["color"], "hatch": HATCHES[method], "width": width}
+        color, hatch = STYLES.get(method, OWN_STYLE)["color"], HATCHES.get(method, "oo")
+        bars = {"color": "white", "edgecolor": color, "hatch": hatch, "width": width}
         means = [
             100 * np.mean([run["greedy"]["commands"][type_]["success_rate"]["mean"] for run in runs])
             for type_ in COMMANDS
@@ -113,7 +116,7 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
     of_split = [result for result in ordered(results) if result["split"] in ("normal", split)]
     chosen = {m: runs for m, runs in _by_method(of_split).items() if any(holdout(run) for run in runs)}
     for method, runs in chosen.items():
-        style = {**STYLES[method], "markersize": 4, "linewidth": 1.1, "label": method}
+        style = {**STYLES.get(method, OWN_STYLE), "markersize": 4, "linewidth": 1.1, "label": method}
         for column, type_ in enumerate(COMMANDS):
             of_type = [(holdout(run), run["greedy"]["commands"].get(type_, {})) for run in runs]
             for row, (name, scale) in enumerate((("reward", 1), ("success_rate", 100))):
@@ -242,7 +245,8 @@ def _by_method(results: Sequence[Result]) -> dict[str, list[Result]]:
     groups = defaultdict(list)
     for result in results:
         groups[result["method"]].append(result)
-    return {method: groups[method] for method in METHODS if method in groups}
+    order = dict.fromkeys([*METHODS, *groups])  # models of your own come last
+    return {method: groups[method] for method in order if method in groups}
 
 
 def _against(scores: Sequence[tuple[float, dict[str, Any]]], name: str) -> list[tuple[float, ...]]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from groundling.agent import find_model
 from groundling.errors import InputError
 from groundling.learn.config import PRESETS, TrainConfig
 from groundling.study.tables import METHODS
@@ -41,7 +42,8 @@ class Run:
     def name(self) -> str:
         config = self.config
         split = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
-        return f"{config.agent.method}-{split}-{config.seed}"
+        method = config.agent.method.replace(":", ".")  # a colon is not allowed in all file names
+        return f"{method}-{split}-{config.seed}"
 
     @property
     def key(self) -> str:
@@ -65,12 +67,12 @@ class Run:
 
 
 def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0) -> Run:
-    """A run of the preset `fast` with any method."""
+    """A run of the preset `fast` with any method; a model of your own must be imported."""
     fast = PRESETS["fast"]
     first, second = BUDGETS.get(method, (fast.qa_pretraining.updates, fast.ppo.iterations))
     config = replace(
         fast,
-        agent=replace(fast.agent, method=method),
+        agent=find_model(method).Config.like(fast.agent, method),
         qa_pretraining=replace(fast.qa_pretraining, updates=first),
         ppo=replace(fast.ppo, iterations=second),
         # Others encode a sentence as one vector, from which a dropped word is lost; NAVA learns words from rewards
@@ -83,26 +85,39 @@ def run(method: str, split: str = "normal", holdout: float = 50.0, seed: int = 0
     return Run(config)
 
 
+def normal_runs(method: str) -> list[Run]:
+    """Four seeds on normal sentences."""
+    return [run(method, seed=seed) for seed in range(4)]
+
+
+def zero_shot_runs(method: str) -> list[Run]:
+    """Both kinds of zero-shot sentences with all holdout percentages."""
+    return [run(method, split, x) for split in ("zs1", "zs2") for x in HOLDOUTS]
+
+
 GRID = (
-    *(run(method, seed=seed) for method in METHODS for seed in range(4)),
-    *(run(method, split, x) for method in ("ours", "ca", "san") for split in ("zs1", "zs2") for x in HOLDOUTS),
+    *(run for method in METHODS for run in normal_runs(method)),
+    *(run for method in ("ours", "ca", "san") for run in zero_shot_runs(method)),
     *(run("ours", split, 90.0, seed=seed) for split in ("zs1", "zs2") for seed in range(1, 4)),
 )
 """The paper's grid, and three more seeds of ours where most is held out and seeds differ most."""
 
 
-def select_runs(only: Sequence[str], language: str = "paper", icons: str | None = None) -> list[Run]:
+def select_runs(
+    only: Sequence[str], grid: Sequence[Run] = GRID, language: str = "paper", icons: str | None = None
+) -> list[Run]:
     """The runs whose names match any of the patterns, such as `ours-zs2-*`; all runs of the grid without a pattern.
 
     A whole name, METHOD-SPLIT-HOLDOUT-SEED, may also be a run outside the grid, such as `ours-category-50-0`.
     """
     named = [run for pattern in only if (run := _run_of_name(pattern)) is not None]
-    grid = [*GRID, *(run for run in named if run.name not in {run.name for run in GRID})]
+    names = {run.name for run in grid}
+    grid = [*grid, *(run for run in named if run.name not in names)]
     for pattern in only:
         if not any(fnmatch.fnmatch(run.name, pattern) for run in grid):
             raise InputError(
                 f"--only must match a run name, or be METHOD-SPLIT-HOLDOUT-SEED, got {pattern!r}; the runs are "
-                f"{', '.join(run.name for run in GRID)}"
+                f"{', '.join(sorted(names))}"
             )
     chosen = [run for run in grid if not only or any(fnmatch.fnmatch(run.name, pattern) for pattern in only)]
     return [replace(run, config=replace(run.config, language=language, icons=icons)) for run in chosen]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ def train_command(config: TrainConfig) -> str:
     fields = dict(_fields(config.to_dict()))
     options = {}
     for preset, defaults in PRESETS.items():
-        default = dict(_fields(defaults.to_dict()))
+        agent = type(config.agent).like(defaults.agent, defaults.agent.method)
+        default = dict(_fields(replace(defaults, agent=agent).to_dict()))
         options[preset] = [f"--{name} {_text(value)}" for name, value in fields.items() if value != default[name]]
     nearest = min(options, key=lambda preset: len(options[preset]))
     return " ".join([f"groundling train {nearest}", *options[nearest]])
@@ -60,11 +62,16 @@ def report(
 
 
 def package(
-    run: Path, out: Path, episodes: int, episodes_per_type: int, progress: Progress | None = None
+    run: Path,
+    out: Path,
+    episodes: int,
+    episodes_per_type: int,
+    progress: Progress | None = None,
+    allow_import: bool = False,
 ) -> dict[str, Any]:
     """Write `out`.safetensors and its model card `out`.json from the last agent of a run; return the card."""
     weights = out.with_name(out.name + ".safetensors")
-    load_agent(run / "last.safetensors").save(weights, half=True)
+    load_agent(run / "last.safetensors", allow_import=allow_import).save(weights, half=True)
     card = report(run, load_agent(weights), episodes, episodes_per_type, progress)  # of the packaged weights
     atomic_write(out.with_name(out.name + ".json"), (json.dumps(card, indent=1) + "\n").encode())
     return card

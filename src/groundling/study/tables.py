@@ -18,9 +18,10 @@ PUBLISHED = {
 def ordered(results: Iterable[Result]) -> list[Result]:
     """Results in the paper's order: by split, then holdout percentage, then method and seed."""
 
-    def rank(result: Result) -> tuple[int, float, int, int]:
-        split, method = SPLITS.index(result["split"]), METHODS.index(result["method"])
-        return split, holdout(result), method, result["seed"]
+    def rank(result: Result) -> tuple[int, float, int, str, int]:
+        method = result["method"]
+        known = METHODS.index(method) if method in METHODS else len(METHODS)  # models of your own come last
+        return SPLITS.index(result["split"]), holdout(result), known, method, result["seed"]
 
     return sorted((result for result in results if result["split"] in SPLITS), key=rank)
 

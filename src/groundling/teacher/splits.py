@@ -23,7 +23,7 @@ import numpy as np
 
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, check_choice, check_int, quote
-from groundling.imports import import_class
+from groundling.imports import import_class, names_code
 from groundling.read_json import from_plain, read_json
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import COLOR, DIRECTION, OBJECT, RELATION, Language
@@ -58,7 +58,7 @@ class Split:
     @classmethod
     def draw(cls, kind: str, holdout: float, seed: int, grammar: Grammar) -> "Split":
         """Hold out X % of what a kind holds out; a subclass, given as `module:Class`, decides for itself."""
-        if ":" in kind:
+        if names_code(kind):
             return import_class(kind, Split, "split")(kind, float(holdout), seed)
         check_choice("split", kind, KINDS)
         if kind == "normal":
@@ -170,7 +170,7 @@ class Split:
         plain = from_plain(_PlainSplit, record, "split")
         if plain.format != _FORMAT:
             raise InputError(f"split: format must be {_FORMAT!r}, got {quote(plain.format)}")
-        if ":" in plain.kind:
+        if names_code(plain.kind):
             return import_class(plain.kind, Split, "split")(plain.kind, plain.holdout, plain.seed, plain.held_out)
         check_choice("split: kind", plain.kind, KINDS)
         split = cls(plain.kind, plain.holdout, plain.seed, plain.held_out)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError, check_choice, nearest, show
+from groundling.imports import names_code
 from groundling.jit import uncached
 from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
 from groundling.teacher.episode_sampling import (
@@ -412,7 +413,7 @@ def make_split(split: str | Path | Split, holdout: float, seed: int, grammar: Gr
     if str(split) == JOINT:
         pairs, words = (Split.draw(kind, holdout, seed, grammar) for kind in ("zs1", "zs2"))
         return pairs.joined(words) if tested == "zs1" else words.joined(pairs)
-    if str(split) in KINDS or (isinstance(split, str) and ":" in split):
+    if str(split) in KINDS or (isinstance(split, str) and names_code(split)):
         return Split.draw(str(split), holdout, seed, grammar)
     if isinstance(split, str | Path) and Path(split).is_file():
         return Split.load(split)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from groundling.errors import InputError, check_choice, cut, nearest, quote
-from groundling.imports import import_name
+from groundling.imports import import_name, names_code
 from groundling.read_json import read_text, reason
 
 OUTSIDE, FLOOR, WALL, AGENT, FIRST_ICON = range(5)
@@ -86,7 +86,7 @@ class Catalog:
         """The built-in icons (None), those of a folder, with `+FOLDER` both, or the catalog of `module:function`."""
         if icons is None:
             return cls.default()
-        if isinstance(icons, str) and ":" in icons and not Path(icons.removeprefix("+")).exists():
+        if isinstance(icons, str) and names_code(icons):
             made = import_name(icons, "icons")()
             if not isinstance(made, Catalog):
                 raise InputError(f"icons {cut(icons)!r} must return a Catalog, got {made!r:.80}")

@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
 
 from groundling.errors import InputError, cut, nearest
-from groundling.imports import import_name
+from groundling.imports import import_name, names_code
 from groundling.jit import constant, kernel
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
 from groundling.world.rng import below, derive
@@ -36,7 +36,7 @@ def find_generator(maps: str | Callable[..., None]) -> tuple[int, Any]:
     if isinstance(maps, str):
         if maps in GENERATORS:
             return GENERATORS.index(maps), None
-        if ":" not in maps:
+        if not names_code(maps):
             hint = nearest(maps[:40], GENERATORS)
             raise InputError(f"maps must be {', '.join(GENERATORS)} or module:function, got {cut(maps)!r}{hint}")
         maps = import_name(maps, "maps")
