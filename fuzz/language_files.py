@@ -2,8 +2,8 @@
 
     python fuzz/language_files.py --count 300 --seed 0
 
-The files are the paper's language, a small one of its own and two that extend the paper's, with changes of their text or
-of their data: words, keys, values and braces that are left out, doubled, exchanged or replaced, references and phrases
+The files are the paper's language, a small one of its own and two that extend the paper's, with changes of the text or
+of the data: words, keys, values and braces that are left out, doubled, exchanged or replaced, references and phrases
 that contain themselves, and wordings that multiply. Bars: no exception other than an InputError at construction, no
 blocking, and at most 60 s and 1 GB for each file.
 """

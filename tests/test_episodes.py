@@ -92,7 +92,7 @@ def test_every_episode_is_played_to_its_own_end() -> None:
         assert not step.truncated.any()
         seen.append(step)
     assert steps.tolist() == lengths.tolist()
-    np.testing.assert_allclose(total, 1 - 0.1 * lengths)
+    np.testing.assert_allclose(total, 1 - 0.1 * lengths, atol=1e-12)
     assert len(seen) == lengths.max()
     assert (seen[0].before.question.answer >= 0).any()
 

@@ -24,6 +24,7 @@ from groundling.agent import Model, View
 from groundling.agent.checkpoint import Checkpoint, load, save
 from groundling.agent.model import InterpreterModel
 from groundling.errors import InputError, cut, nearest, quote
+from groundling.imports import is_imported, names_code
 from groundling.learn.config import TrainConfig
 from groundling.learn.few_shot import Example, learn_word, with_more_words
 from groundling.read_json import MAX_PATH, reason
