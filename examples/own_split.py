@@ -2,7 +2,7 @@
 
     python examples/own_split.py
     cd examples && groundling train fast --split own_split:ColorsOfCommands --size 5 --num-classes 20
-    groundling evaluate runs/fast-own_split:ColorsOfCommands-50-0    # commands with the other colors only
+    groundling evaluate runs/fast-own_split:ColorsOfCommands-50-0 --allow-import    # commands with the other colors
 
 A split is a predicate over meanings. Training gets the sentences for which it is false, the test those for which it is
 true; evaluation and leak check use the same predicate.

@@ -3,7 +3,7 @@
     python examples/own_words.py                     # shows an episode with small and big objects
     cd examples && groundling train fast --language own_words.toml --icons own_words:sized_icons \
         --size 5 --num-classes 20 --split zs1 --holdout 20
-    groundling evaluate runs/fast-zs1-20-0           # on pairs such as (big, apple) that no training sentence had
+    groundling evaluate runs/fast-zs1-20-0 --allow-import   # on pairs such as (big, apple) that training held out
 
 Every icon exists twice, small and big; `size` is an attribute of icons, as color is.
 """

@@ -264,11 +264,48 @@ def multiply(rng: Rng, data: dict[str, Any]) -> str:
     return f"{count} {kind}"
 
 
+def leave_out(rng: Rng, data: dict[str, Any]) -> str:
+    """A word, a wording or a type less."""
+    table = str(rng.choice([key for key in ("words", "phrases", "frames", "types") if data.get(key)]))
+    key = str(rng.choice(list(data[table])))
+    value = data[table][key]
+    if isinstance(value, dict):
+        del data[table][key]
+        return f"without {key}"
+    parts = value.split() if isinstance(value, str) else value
+    at = int(rng.integers(len(parts)))
+    left = [*parts[:at], *parts[at + 1 :]]
+    data[table][key] = " ".join(left) if isinstance(value, str) else left
+    return f"{key} without {parts[at]}"
+
+
+def add_type(rng: Rng, data: dict[str, Any]) -> str:
+    """A type with a random reference, of any steps, and a random question about it."""
+    slots = {**tomllib.loads(PAPER)["slots"], **data.get("slots", {})} if "extends" in data else data["slots"]
+    names = list(slots)
+    directions = [slot for slot in names if slots[slot] == "direction"]
+    others = [slot for slot in names if slot not in directions]
+    steps = [str(slot) for slot in rng.permutation(directions)[: rng.integers(len(directions) + 1)]]
+    described = [str(slot) for slot in rng.permutation(others)[: rng.integers(1, 4)]]
+    bases = ["agent", " ".join(f"{{{slot}}}" for slot in described), "between {obj} and {obj2}"]
+    base = int(rng.integers(3))
+    used = [*steps, *([], described, ["obj", "obj2"])[base]]
+    data.setdefault("references", {})["new"] = " of ".join([*(f"{{{slot}}}" for slot in steps), bases[base]])
+    asked = str(rng.choice(["go", "go", "object", "color", "direction", "size"]))
+    wording = " ".join(["go go" if asked == "go" else "what what", *(f"{{{slot}}}" for slot in used)])
+    row = {"reference": "new", "asked": asked, "frames": [f"{wording} .", f"{wording} ?"]}
+    if asked == "go" and rng.integers(2):
+        row["cell"] = "empty"
+    data["types"]["new"] = row
+    return f"{asked} {data['references']['new']}"
+
+
 TEXT_CHANGES: list[Callable[[Rng, str], tuple[str, str | bytes]]] = [
     *(change_tokens, change_tokens, change_tokens, change_lines, change_bytes),
 ]
 DATA_CHANGES: list[Callable[[Rng, dict[str, Any]], str]] = [
-    *(change_value, change_value, change_value, change_key, exchange_entries, add_cycle, multiply),
+    *(change_value, change_value, change_key, exchange_entries, add_cycle, multiply),
+    *(leave_out, leave_out, add_type, add_type, add_type),
 ]
 
 

@@ -15,9 +15,11 @@ from groundling.page.limits import Limits
 from groundling.page.scene import Scene, SceneReader
 from groundling.page.sentence_check import check_sentence
 from groundling.page.uploads import png_bytes
+from groundling.teacher.language import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import AGENT, COLOR_NAMES, DISPLAY_PIXELS, FIRST_ICON, FLOOR, NO_COLOR, WALL
 from groundling.world.scenario import Scenario
+from groundling.world.types import DIRECTIONS
 
 SHEET_COLUMNS = 19
 
@@ -89,6 +91,9 @@ class AppState:
             "size": world.size,
             "max_steps": world.step_limit,
             "max_examples": self.limits.examples,
+            "neighbor_questions": {
+                direction: self.scenes.base.grammar.neighbor_question(OBJECT, direction) for direction in DIRECTIONS
+            },
             "sheet": {"columns": SHEET_COLUMNS, "rows": _sheet_rows(catalog.cells)},
             "cells": {"floor": FLOOR, "wall": WALL, "agent": AGENT},
             "classes": [

@@ -13,13 +13,12 @@ from groundling.errors import InputError
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.page.batched_inference import BatchedInference, Intermediates
 from groundling.page.scene import Scene
+from groundling.teacher.language import COLOR, OBJECT
 from groundling.world.catalog import CELL_PIXELS, Pixels
 from groundling.world.rendering import draw, on_map, view_cells
 from groundling.world.simulation import ACTIONS
 
 TOP_WORDS = 5
-NAME_AND_COLOR = ("what is in the east ?", "what is the color of the object in the east ?")
-"""Questions about an object's name and color; `describe_cell` replaces the position that they ask about."""
 
 
 def render_view(scene: Scene) -> Pixels:
@@ -87,13 +86,19 @@ def describe_cell(agent: TrainedAgent, scene: Scene, position: int, words: tuple
     model, token = _attention_model(agent), agent.lexicon.token
     if not model.has_answer_head:
         raise InputError(f"model must have an answer head, got method {model.config.method!r}")
-    questions = [[token[word] for word in question.split()] for question in NAME_AND_COLOR]
+    grammar = scene.teacher.grammar
+    texts = [grammar.neighbor_question(asked, "east") for asked in (OBJECT, COLOR)]  # replaced by the position below
+    if not all(texts):
+        raise InputError("language must have questions about the name and the color of a neighbor, got none")
+    questions = [agent.lexicon.encode(text) for text in texts]
     view_positions = np.arange(model.spec.positions, dtype=np.float32)
     view_position = int(on_map(view_positions, scene.scenario.size, scene.scenario.agent).flat[position])
     with torch.no_grad():
         scores = model.answer_at(_views(scene, len(questions)), view_position, model.tokens(questions))
     name, color = scores[:, [token[word] for word in words]].softmax(1)
-    probabilities = torch.maximum(name, color * (1 - name[words.index("nothing")]))  # an empty cell has no color
+    probabilities = torch.maximum(
+        name, color * (1 - name[words.index(grammar.language.nothing)])
+    )  # an empty cell has no color
     best = probabilities.topk(min(TOP_WORDS, len(words))).indices.tolist()
     return [{"word": words[k], "probability": round(float(probabilities[k]), 4)} for k in best]
 

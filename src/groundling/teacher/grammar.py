@@ -10,6 +10,7 @@ from groundling.teacher.language import COLOR, DIRECTION, OBJECT, Language, Sent
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.types import Meaning
 from groundling.world.catalog import Catalog
+from groundling.world.types import DIRECTIONS
 
 
 @dataclass
@@ -94,6 +95,16 @@ class Grammar:
         kind = self.language.type(type_)
         words = [word for slot, word in slots.items() if slot in kind.reference.slots]
         return Meaning(type_, template, slots, (*words, *self.language.relation_words[type_]))
+
+    def neighbor_question(self, asked: str, direction: str) -> str:
+        """A short question about the cell next to the agent; an empty string if the language has none."""
+        word = dict(zip(DIRECTIONS, self.language.word_classes[DIRECTION], strict=True))[direction]
+        for type_ in self.language.types:
+            if type_.asked == asked and not type_.reference.described and len(type_.reference.steps) == 1:
+                template = min(type_.templates, key=len)
+                words = [word if part[0] == "{" else part for part in template]
+                return self.lexicon.decode(self.lexicon.tokens_of(words).tolist())
+        return ""
 
     def words(self, meaning: Meaning) -> list[str]:
         """Meaning -> sentence."""

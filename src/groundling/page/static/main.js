@@ -20,6 +20,7 @@ const page = {
   size: 7,
   maxSteps: 28,
   maxExamples: 10,
+  neighborQuestions: {},
   scene: null,
   panes: [],
   runningSentence: "",
@@ -281,7 +282,8 @@ async function exportWalk(format) {
 async function onHello(hello) {
   const isFirst = page.scene === null;
   const { size, max_steps: maxSteps, max_examples: maxExamples, sheet, cells, classes, agents } = hello;
-  Object.assign(page, { size, maxSteps, maxExamples, sheet, cells, classes, agents });
+  const { neighbor_questions: neighborQuestions } = hello;
+  Object.assign(page, { size, maxSteps, maxExamples, neighborQuestions, sheet, cells, classes, agents });
   page.firstIcons = new Map(classes.map(({ name, first }) => [name, first]));
   page.replyCache.clear();
   if (!isFirst) {

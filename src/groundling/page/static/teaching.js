@@ -121,7 +121,7 @@ export class Teaching {
     const unnamed = new Set([this.word, ...this.page.agents.flatMap((agent) => agent.novel_words)]);
     const scene = [...unnamed].reduce((rest, word) => this.#withoutObject(rest, word), this.page.scene);
     this.page.setScene(withContent(scene, this.#objectKind(), position, size));
-    const question = `What is in the ${direction}?`;
+    const question = this.page.neighborQuestions[direction];
     this.shown = { word: this.word, scene: toFile(this.page.scene), sentence: question };
     await this.page.runSentence(question);
   }
