@@ -23,7 +23,8 @@ from common import FILE_KINDS, Rng, arguments, mutate_bytes, odd_file, run, with
 
 from groundling.env import NavQAVectorEnv
 from groundling.errors import InputError
-from groundling.teacher.language import TABLES, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import TABLES
 from groundling.world.catalog import Catalog
 
 STEPS = 10

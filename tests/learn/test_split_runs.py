@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from groundling.agent import AgentConfig
 from groundling.learn.config import PRESETS, PPOConfig, QAPretrainingConfig, TrainConfig
 from groundling.learn.trainer import Trainer, check_run
 from groundling.teacher.splits import JOINT, KINDS
@@ -12,7 +13,7 @@ from groundling.world.types import WorldConfig
 
 TINY = replace(
     PRESETS["smoke"],
-    agent=replace(PRESETS["smoke"].agent, channels=8, hidden_units=8),
+    agent=replace(AgentConfig.like(PRESETS["smoke"].agent, "ours"), channels=8, hidden_units=8),
     world=WorldConfig(5, (1, 4), (0, 3)),
     qa_pretraining=QAPretrainingConfig(updates=3, batch_size=32, curriculum_episodes=0, type_balanced_fraction=0.5),
     ppo=PPOConfig(iterations=1, num_envs=16, num_steps=4),

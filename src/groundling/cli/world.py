@@ -10,7 +10,8 @@ from groundling.cli.output import Json, Seed, print_json, print_table
 from groundling.env import EnvOptions
 from groundling.episodes import play_to_end
 from groundling.errors import InputError, check_int
-from groundling.teacher.language import OBJECT, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import DISPLAY_PIXELS

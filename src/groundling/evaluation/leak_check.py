@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.language import MAX_WORDS
+from groundling.teacher.language_file import MAX_WORDS
 from groundling.teacher.splits import Split
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.catalog import FIRST_ICON

@@ -15,7 +15,7 @@ from groundling.page.limits import Limits
 from groundling.page.scene import Scene, SceneReader
 from groundling.page.sentence_check import check_sentence
 from groundling.page.uploads import png_bytes
-from groundling.teacher.language import OBJECT
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import AGENT, COLOR_NAMES, DISPLAY_PIXELS, FIRST_ICON, FLOOR, NO_COLOR, WALL
 from groundling.world.scenario import Scenario

@@ -15,7 +15,7 @@ from groundling.page.explanations import explanation, intermediate_values
 from groundling.page.limits import Limits
 from groundling.page.scene import Scene
 from groundling.page.sentence_check import QUESTION, UNSEEN, SentenceCheck, check_sentence
-from groundling.teacher.language import OBJECT
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.valid_sentences import ValidSentence
 from groundling.world.catalog import FIRST_ICON
 from groundling.world.rendering import on_map

@@ -13,7 +13,7 @@ from groundling.errors import InputError
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.page.batched_inference import BatchedInference, Intermediates
 from groundling.page.scene import Scene
-from groundling.teacher.language import COLOR, OBJECT
+from groundling.teacher.language_file import COLOR, OBJECT
 from groundling.world.catalog import CELL_PIXELS, Pixels
 from groundling.world.rendering import draw, on_map, view_cells
 from groundling.world.simulation import ACTIONS

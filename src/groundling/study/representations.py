@@ -22,7 +22,8 @@ from groundling.errors import InputError
 from groundling.evaluation.evaluator import of_one_type
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.study.pictures import explain_sentence
-from groundling.teacher.language import COLOR, DIRECTION, OBJECT, RELATION, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SentenceBatch
 from groundling.world.rendering import map_cells, on_map

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from groundling.errors import InputError
-from groundling.teacher.language import COLOR, DIRECTION, OBJECT, Language, SentenceType
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT
 from groundling.teacher.lexicon import Lexicon
-from groundling.teacher.types import Meaning
+from groundling.teacher.types import Meaning, SentenceType
 from groundling.world.catalog import Catalog
 from groundling.world.types import DIRECTIONS
 

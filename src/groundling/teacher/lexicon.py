@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError, nearest
-from groundling.teacher.language import COLOR, DIRECTION, OBJECT, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT
 
 
 def split_words(text: str) -> list[str]:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from groundling.errors import check_choice
 from groundling.jit import constant, kernel
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.language import DIRECTION, MAX_ATTRIBUTES, MAX_DESCRIPTION, MAX_STEPS, OBJECT, Reference
+from groundling.teacher.language_file import DIRECTION, MAX_ATTRIBUTES, MAX_DESCRIPTION, MAX_STEPS, OBJECT
+from groundling.teacher.types import Reference
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL
 from groundling.world.types import DIRECTIONS, OFFSETS, Bools, Int16s, State
 

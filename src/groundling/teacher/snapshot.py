@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundling.errors import InputError, cut, show
-from groundling.teacher.language import OBJECT
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SentenceBatch
 from groundling.world.catalog import FIRST_ICON, FLOOR, WALL

@@ -26,7 +26,8 @@ from groundling.errors import InputError, check_choice, check_int, quote
 from groundling.imports import import_class, names_code
 from groundling.read_json import from_plain, read_json
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.language import COLOR, DIRECTION, OBJECT, RELATION, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
 from groundling.teacher.references import AllowedTable
 from groundling.teacher.types import Meaning
 

@@ -27,7 +27,8 @@ from groundling.teacher.episode_sampling import (
     begin_episodes,
 )
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.language import DIRECTION, OBJECT, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import DIRECTION, OBJECT
 from groundling.teacher.references import AllowedTable, Scratch, find_referred, make_scratch, make_tables, map_rule
 from groundling.teacher.splits import JOINT, KINDS, PHASES, Split, allowed_table
 from groundling.teacher.types import (

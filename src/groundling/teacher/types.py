@@ -1,6 +1,7 @@
-"""The types that other packages use of the teacher: how episodes are sampled, episodes, sentences and meanings."""
+"""The types that other packages use of the teacher: sentence types, meanings, sentences, episodes, sampling."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from groundling.errors import InputError, check_float, check_int
 from groundling.world.types import Int16s, State
 
+GO = "go"
+"""What a command asks."""
 MAX_CURRICULUM = 10**12
 MAX_INDEX = 1 << 62
 """Of an episode. Both leave room for the kernels' 64-bit arithmetic: an overflow would be an index out of bounds."""
@@ -38,6 +41,73 @@ class SamplingConfig:
         if not self.types:
             raise InputError("types must name at least one sentence type, got none")
         object.__setattr__(self, "types", tuple(self.types))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What words refer to: an object, a cell between two objects, or a cell some steps away from these or the agent."""
+
+    described: tuple[tuple[str, ...], ...]
+    """The slots that describe each object: none for the agent, one object, or the two on either side of a cell."""
+    steps: tuple[str, ...] = ()
+    """The direction slots, from there outwards."""
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        return (*itertools.chain.from_iterable(self.described), *self.steps)
+
+    @property
+    def is_place(self) -> bool:
+        """Whether it refers to a cell, which may be empty."""
+        return bool(self.steps) or len(self.described) == 2
+
+
+@dataclass(frozen=True)
+class SentenceType:
+    """What is referred to, what is asked of it, and the wordings."""
+
+    name: str
+    reference: Reference
+    asked: str
+    """`go` for a command; otherwise the word class of the answer."""
+    empty: bool
+    """Whether the reference is to an empty cell."""
+    templates: tuple[tuple[str, ...], ...]
+    """Words and slots such as `{obj}`; shortest first."""
+
+    @property
+    def is_command(self) -> bool:
+        return self.asked == GO
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """All slots, in the order of the first template."""
+        return tuple(word[1:-1] for word in self.templates[0] if word[0] == "{")
+
+    @property
+    def fewest_objects(self) -> int:
+        """Fewest objects on a map that triggers it."""
+        described, steps = self.reference.described, self.reference.steps
+        contrast = any(len(slots) > 1 for slots in described)
+        return max(1, len(described) + len(steps) + (len(described) == 2) - self.empty + contrast)
+
+    @property
+    def in_line(self) -> int:
+        """Objects to put in line on a map for it, see `draw_map`: a cell between two objects is rare at random."""
+        if len(self.reference.described) < 2:
+            return 0
+        return 2 if self.empty and not self.reference.steps else 3
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A property of objects that a word class names."""
+
+    name: str
+    source: str
+    """One of SOURCES."""
+    rule: Callable[..., Any] | None = None
+    """For `place`: (row, column, size) -> word or None. For `map`: see `references.attribute_rule`."""
 
 
 @dataclass(frozen=True)
