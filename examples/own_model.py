@@ -1,4 +1,4 @@
-"""A model of your own: a sum of word vectors attends to cells. It answers 85 % of training questions after a minute.
+"""A model of your own: a sum of word vectors attends to cells. QA accuracy in a minute: 84 and 75 % (seeds 0 and 1).
 
 cd examples
 groundling train smoke --agent.method own_model:MyModel --agent.units 64 --out runs/mine

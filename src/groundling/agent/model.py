@@ -73,7 +73,7 @@ class Model(nn.Module, ABC):
     def auxiliary_losses(
         self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Losses of the model itself, by name, which training adds to those of policy, value, entropy and answers.
+        """Losses by names of their own, which training adds to those of policy, value, entropy and answers.
 
         `gate_loss` and `hindsight_loss` are multiplied by coefficients of the training config, others are not.
 
@@ -111,7 +111,7 @@ class Model(nn.Module, ABC):
         return explained
 
     def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
-        """The intermediate values that `explain` returns; a model adds its own."""
+        """The intermediate values that `explain` returns, each [B, ...]; a model adds its own."""
         seen = self.perceive(view)
         logits, value = self.navigate(seen, sentences)
         intermediates = {"action_probabilities": F.softmax(logits, dim=1), "value": value}
