@@ -19,7 +19,7 @@ EXCEPT = ("docs/glossary.md", "CHANGELOG.md", "tests/test_vocabulary.py", "src/g
 
 
 def texts() -> list[Path]:
-    patterns = ["*.md", "docs/*.md", "*/README.md", "Makefile", "pyproject.toml"]
+    patterns = ["*.md", "docs/**/*.md", "*/README.md", "Makefile", "pyproject.toml"]
     patterns += [f"src/**/*.{ending}" for ending in ("py", "js", "html", "toml")]
     patterns += [f"{folder}/**/*.py" for folder in ("tests", "examples", "icons", "fuzz")]
     found = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})

@@ -300,7 +300,7 @@ def _check_imports(config: TrainConfig, icons: str | None, language: str | None)
     names = {"split": config.split, "maps": config.world.maps, "icons": None if icons else config.icons}
     needed = {what: name for what, name in names.items() if name and names_code(name) and not is_imported(name)}
     is_file = "\n" not in config.language and config.language != "paper"
-    if language is None and is_file:  # its text would be in the checkpoint, but for rules in Python
+    if language is None and is_file:  # with rules in Python; otherwise its text is in the checkpoint
         needed["language"] = config.language
     for what, name in needed.items():
         raise InputError(
