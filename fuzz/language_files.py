@@ -141,6 +141,8 @@ def to_toml(data: dict[str, Any]) -> str:
 def change_tokens(rng: Rng, text: str) -> tuple[str, str]:
     """Leave out, double, exchange or replace words, slots and marks."""
     found = list(TOKEN.finditer(text))
+    if len(found) < 2:
+        return "nothing left", text
     one, two = (found[k] for k in sorted(rng.choice(len(found), 2, replace=False)))
     kind = str(rng.choice(["leave out", "double", "replace", "replace", "exchange", "odd"]))
     new = {"leave out": "", "double": f"{one[0]} {one[0]}", "replace": two[0], "exchange": two[0]}

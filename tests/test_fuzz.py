@@ -22,6 +22,7 @@ ARGUMENTS = {
     "files": "--count 5",
     "icon_folders": "--count 15",
     "env_options": "--count 5 --steps 300",
+    "language_files": "--count 100",
 }
 
 

@@ -93,8 +93,8 @@ def test_replay(capsys: Capture, tmp_path: Path) -> None:
     [
         ({"target": [1, 0]}, "target must be a cell without a wall, got [1, 0]"),
         (
-            {"agent": [0, 1]},
-            "the position of the agent must be an empty cell, got [0, 1], which holds the red apple",
+            {"agent": [1, 0]},
+            "the position of the agent must be a cell without a wall, got [1, 0]",
         ),
         ({"agent": [7, 0]}, "the position of the agent must be [row, column], each from 0 to 6, got [7, 0]"),
         ({"agent": "here"}, 'the position of the agent must be [row, column], each from 0 to 6, got "here"'),
@@ -167,7 +167,10 @@ def test_replay_refuses_a_file_without_episodes(capsys: Capture, tmp_path: Path)
         (["package", "/nowhere", "/nowhere/mine"], "out must be in an existing folder, got /nowhere/mine"),
         (["study", "run", "--engine", "slurm"], "engine must be one of local, ray, got 'slurm'"),
         (["study", "run", "--workers", "0"], "workers must be an integer of at least 1, got 0"),
-        (["study", "status", "--only", "our-*"], "--only must match a run name, got 'our-*'"),
+        (
+            ["study", "status", "--only", "our-*"],
+            "--only must match a run name, or be METHOD-SPLIT-HOLDOUT-SEED, got 'our-*'",
+        ),
         (["study", "table", "--results", "/nowhere"], "results must be a path with result files"),
         (["study", "few-shot", "normal"], "agent must be trained with --split novel, got 'normal', trained on normal"),
         (["study", "representations", "san"], "agent must be of method 'ours', which has an interpreter, got 'san'"),

@@ -23,7 +23,7 @@ def test_learning_rate_and_weight_of_the_entropy_of_ppo_fall_linearly(updates: i
     torch.manual_seed(0)
     stage = PPO(build(AGENT, SPEC), FAST, new_log())
     stage.updates = updates
-    metrics = RunningMeans()
+    metrics = RunningMeans(types=stage.envs.teacher.language.type_names)
     stage.learn(np.random.default_rng(0), metrics)
     left = 1 - updates / FAST.ppo.iterations
     rates = {group["lr"] for group in stage.optimizer.param_groups}

@@ -260,7 +260,7 @@ def test_explanation_has_null_for_what_a_method_does_not_compute(
 
 def test_agents_of_different_icons_are_refused(served: ServedAgent) -> None:
     other = replace(served.trained, checkpoint=replace(served.trained.checkpoint, icons="others"))
-    with pytest.raises(InputError, match="other must have the icons and the map size of normal"):
+    with pytest.raises(InputError, match="other must have the icons, the map size and the language of normal"):
         server_of([served, ServedAgent("other", other)])
 
 

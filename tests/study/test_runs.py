@@ -34,7 +34,7 @@ def test_the_grid_is_that_of_the_paper_with_more_seeds_at_90_percent() -> None:
         "san-normal-0",
         *(f"ours-zs2-{x:g}-0" for x in HOLDOUTS),
     ]
-    complaint = r"--only must match a run name, got 'our-\*'; the runs are ours-normal-0, ours-normal-1"
+    complaint = r"--only must match a run name, or be METHOD.*, got 'our-\*'; the runs are ca-normal-0, ca-normal-1"
     with pytest.raises(InputError, match=complaint):
         select_runs(["our-*"])
 

@@ -1,6 +1,5 @@
 """Random maps: what is placed where, that the map of a key never changes, and the other map generators."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from groundling.cli import main
 from groundling.errors import InputError
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
@@ -215,7 +215,7 @@ def no_room(key: np.uint64, size: int, grid: NDArray[np.int16]) -> None:
         ("x" * 300, r"maps must be open, rooms, maze or module:function, got 'x+\.\.\.'$"),
         ("nowhere:maps", r"maps 'nowhere:maps' cannot be imported \(No module named 'nowhere'\)"),
         (f"{__name__}:missing", "cannot be imported .*has no attribute 'missing'"),
-        (":", "maps ':' cannot be imported"),
+        (":", "maps must be open, rooms, maze or module:function, got ':'"),
         (3, "maps must be open, rooms, maze, module:function or a function, got 3"),
         (f"{__name__}:SIZE", "maps must be open, rooms, maze, module:function or a function, got 5"),
         (no_room, "hardly any map triggers a sentence"),
@@ -228,12 +228,16 @@ def test_invalid_generator_is_refused(maps: Any, message: str) -> None:
 
 
 @pytest.mark.usefixtures("no_kernel_cache")
-def test_generator_in_a_file_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_maps.py").write_text("def plain(key, size, grid):\n    grid[:] = 1\n")
+def test_generator_in_a_file_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands import it from there; the library only from its path."""
+    (tmp_path / "my_maps.py").write_text("def plain(key, size, grid):\n    grid[:] = 1\n    grid[size + 1] = 2\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    episode = Teacher(WorldConfig(maps="my_maps:plain")).begin(0, np.arange(20))
-    assert not (episode.state.grid == WALL).any()
+    with pytest.raises(InputError, match=r"maps 'my_maps:plain' cannot be imported \(No module named 'my_maps'\)"):
+        Teacher(WorldConfig(maps="my_maps:plain"))
+    main(["world", "show", "--maps", "my_maps:plain"])
+    assert capsys.readouterr().out.count("#") == 1
 
 
 def test_names_of_the_built_in_generators() -> None:
