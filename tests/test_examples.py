@@ -56,6 +56,6 @@ def test_examples_are_short_and_documented() -> None:
 def test_example_is_trained_and_evaluated(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(tmp_path / "run")
     main(["train", "smoke", *TRAIN[name].split(), *TINY.split(), *SHORT.split(), "--threads", "1", "--out", run])
-    main(["evaluate", run, "--episodes", "4", "--episodes-per-type", "2", "--threads", "1"])
+    main(["evaluate", run, "--episodes", "4", "--episodes-per-type", "2", "--threads", "1", "--allow-import"])
     assert "success rate" in capsys.readouterr().out
     main(["check-leaks", run])

@@ -9,7 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -66,20 +66,36 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt":
 """A kernel allocates no array, so it needs no counts of references, which would take most of the time."""
 
 
+_KERNELS: list[Any] = []
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function on its first call, and cache the machine code for later processes where that is possible.
 
     It must not allocate arrays: its caller passes working memory.
     """
     compiled: Callable[P, R] = _cached(function) or numba.njit(**_OPTIONS)(function)
+    _KERNELS.append(compiled)
     return compiled
 
 
 @cache
 def uncached(compiled: Callable[P, R]) -> Callable[P, R]:
-    """The same kernel without a cache on disk, for functions as arguments: their types are new in each process."""
+    """The same kernel for a user's functions as arguments. Nothing of it is cached on disk, nor of the kernels that it
+    calls: the types of functions are new in each process, and later processes could not read them."""
     fresh: Callable[P, R] = numba.njit(**_OPTIONS)(compiled.py_func)  # type: ignore[attr-defined]
-    return fresh
+
+    @wraps(compiled)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for used in _KERNELS:
+            used._cache.disable()
+        try:
+            return fresh(*args, **kwargs)
+        finally:
+            for used in _KERNELS:
+                used._cache.enable()
+
+    return call
 
 
 def constant(value: int) -> int:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 import groundling
 from groundling.agent import build
+from groundling.agent.checkpoint import save
 from groundling.errors import InputError
-from groundling.learn.trained_agent import TrainedAgent
+from groundling.learn.trained_agent import TrainedAgent, load_agent
 
 IDS = ["groundling/Nav-v0", "groundling/NavQA-v0"]
 BATCH = 6
@@ -353,3 +354,20 @@ def test_cell_ids_outside_the_catalog_are_refused() -> None:
     agent = groundling.load("normal")
     with pytest.raises(InputError, match=r"cells must be ids from 0 to 360"):
         agent.act({"cells": np.full((13, 13), 9999, np.int16), "command": np.zeros(13, np.int64)})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("icons", "os:abort"), ("world", {"maps": "os:abort"}), ("split", "some_module:Split"), ("language", "x.toml")],
+)
+def test_checkpoint_runs_no_code_that_its_user_did_not_name(
+    agent: TrainedAgent, tmp_path: Path, field: str, value: Any
+) -> None:
+    """Not even functions of modules that are imported already."""
+    record = agent.config.to_dict()
+    record[field] = {**record[field], **value} if isinstance(value, dict) else value
+    provenance = {**agent.checkpoint.provenance, "config": record}
+    path = tmp_path / "hostile.safetensors"
+    save(path, replace(agent.checkpoint, provenance=provenance))
+    with pytest.raises(InputError, match="needs code that you did not name, and loading it runs it"):
+        load_agent(path)

@@ -441,3 +441,22 @@ def test_split_of_a_user_that_is_none_is_refused(grammar: Grammar) -> None:
     ):
         with pytest.raises(InputError, match=message):
             make_split(name, 50, 0, grammar)
+
+
+class NoRedAnswer(Split):
+    """Holds out the answer `red`."""
+
+    def holds_out_answer(self, word: str) -> bool:
+        return word == "red"
+
+
+def test_held_out_answer_may_be_any_word() -> None:
+    """Not only the name of an object."""
+    sampling = SamplingConfig(type_balanced_fraction=1.0, types=("rec_obj2col",))
+    counts = {}
+    for split in (Split(), NoRedAnswer("own:NoRedAnswer", 50)):
+        teacher = Teacher(split=split, sampling=sampling)
+        episode = teacher.begin(0, np.arange(500))
+        counts[split.kind] = int((episode.question.answer == teacher.lexicon.token["red"]).sum())
+    assert counts["normal"] > 10
+    assert counts["own:NoRedAnswer"] == 0

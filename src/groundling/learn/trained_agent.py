@@ -298,13 +298,15 @@ def load_agent(
 def _check_imports(config: TrainConfig, icons: str | None, language: str | None) -> None:
     """Raise if the config of a checkpoint needs Python code that its user did not name."""
     names = {"split": config.split, "maps": config.world.maps, "icons": None if icons else config.icons}
-    needed = {what: name for what, name in names.items() if name and names_code(name) and not is_imported(name)}
+    needed = {what: name for what, name in names.items() if name and names_code(name)}
+    if is_imported(config.split):  # only a class can be meant, and a split is harmless
+        needed.pop("split", None)
     is_file = "\n" not in config.language and config.language != "paper"
     if language is None and is_file:  # with rules in Python; otherwise its text is in the checkpoint
         needed["language"] = config.language
     for what, name in needed.items():
         raise InputError(
-            f"its {what} {quote(name)} needs code that is not imported, and importing it runs it; if you trust it, use "
+            f"its {what} {quote(name)} needs code that you did not name, and loading it runs it; if you trust it, use "
             "--allow-import or groundling.load(path, allow_import=True)"
         )
 

@@ -19,8 +19,13 @@ from groundling.world.types import DIRECTIONS, MAX_OBJECTS
 FORMAT = "groundling-language-1"
 MAX_WORDS = 24
 """Words of a sentence, final mark included."""
-MAX_TEMPLATES = 10_000
-MAX_TYPES = 200
+MAX_TEMPLATES = 1000
+"""Wordings of a sentence type."""
+MAX_ALL_TEMPLATES = 4000
+"""Wordings of a language; all pairs of one length are compared."""
+MAX_TYPES = 100
+MAX_REFERENCES = 200
+MAX_MESSAGE = 400
 MAX_STEPS = 3
 """Steps from cell to cell in a reference."""
 MAX_DESCRIPTION = 4
@@ -53,14 +58,28 @@ class Source:
     text: str
     folder: Path | None = None
 
+    table: str = ""
+    """The table that is being read."""
+
+    def within(self, table: str) -> "Source":
+        """The same source, while a table is read."""
+        return replace(self, table=table)
+
     def error(self, key: str, message: str) -> InputError:
-        """An error that names the line of a key, if the text has it."""
-        lines = self.text.splitlines()
-        key_at_start = re.compile(rf'^\s*"?{re.escape(key)}"?\s*=')
-        found = [k for k, line in enumerate(lines, 1) if key_at_start.match(line)]
-        found = found or [k for k, line in enumerate(lines, 1) if key in line]
+        """An error that names the line of a key, if the text has it: first in the table that is being read."""
+        lines = list(enumerate(self.text.splitlines(), 1))
+        header = re.compile(rf"\s*\[\s*{re.escape(self.table)}\s*[\].]")
+        in_table, inside = [], False
+        for number, line in lines:
+            if line.lstrip().startswith("[") and "=" not in line:
+                inside = header.match(line) is not None
+            if inside:
+                in_table.append((number, line))
+        at_start = re.compile(rf'\s*"?{re.escape(key)}"?\s*=')
+        found = [number for part in (in_table, lines) for number, line in part if at_start.match(line)]
+        found += [number for part in (in_table, lines) for number, line in part if key in line]
         where = f"{self.name}, line {found[0]}" if found else self.name
-        return InputError(f"{where}: {message}")
+        return InputError(f"{where}: {cut(message, MAX_MESSAGE)}")
 
 
 def read_tables(source: Source, paper: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
@@ -115,6 +134,7 @@ def translate(data: dict[str, Any], source: Source) -> dict[str, Any]:
     table = data.pop("translate", {}) if "translate" in data else {}
     if not table:
         return data
+    source = source.within("translate")
     known = set(itertools.chain(*read_words(data["words"], source).values()))
     for word, new in table.items():
         if word not in known:
@@ -161,6 +181,7 @@ def _check_word(word: Any, key: str, source: Source) -> str:
 
 def read_words(table: Mapping[str, Any], source: Source) -> dict[str, tuple[str, ...]]:
     """The words of each class: of a string, or of a table {concept: word}."""
+    source = source.within("words")
     classes = {}
     for name, value in table.items():
         if not isinstance(value, str | dict):
@@ -181,6 +202,7 @@ def read_concepts(
     table: Mapping[str, Any], classes: Mapping[str, tuple[str, ...]], source: Source
 ) -> dict[str, tuple[str, ...]]:
     """Of objects, colors and directions: what the words stand for. Without a table, words stand for themselves."""
+    source = source.within("words")
     known = {COLOR: COLOR_NAMES, DIRECTION: DIRECTIONS}
     concepts = {}
     for name in (OBJECT, COLOR, DIRECTION):
@@ -202,6 +224,7 @@ def read_concepts(
 
 
 def read_slots(table: Mapping[str, Any], classes: Mapping[str, Any], source: Source) -> dict[str, str]:
+    source = source.within("slots")
     slots = {}
     for name, value in table.items():
         if not isinstance(value, str) or value not in classes:
@@ -216,6 +239,7 @@ def read_slots(table: Mapping[str, Any], classes: Mapping[str, Any], source: Sou
 def read_attributes(
     table: Mapping[str, Any], classes: Mapping[str, tuple[str, ...]], source: Source
 ) -> tuple[Attribute, ...]:
+    source = source.within("attributes")
     attributes = [Attribute(name, "icon") for name in (OBJECT, COLOR) if name in classes]
     for name, row in table.items():
         if name in (OBJECT, COLOR, DIRECTION) or name not in classes:
@@ -267,6 +291,7 @@ def _function_of(path: Path, function: str, name: str, source: Source) -> Callab
 def read_references(table: Mapping[str, Any], vocabulary: Vocabulary, source: Source) -> dict[str, Reference]:
     """References by name. `{a} {b}`: the only object with these words; `between A and B`; `{loc} of R`, where R is a
     name, `agent`, or any of these."""
+    source = source.within("references")
     attributes = {attribute.name for attribute in vocabulary.attributes}
 
     def slots_of(name: str, text: str, allowed: set[str], what: str) -> tuple[str, ...]:
@@ -302,6 +327,8 @@ def read_references(table: Mapping[str, Any], vocabulary: Vocabulary, source: So
         if text == "agent":
             return Reference(())
         if text in table:
+            if len(table) > MAX_REFERENCES:
+                raise source.error(name, f"references must be at most {MAX_REFERENCES}, got {len(table)}")
             if text in visited:
                 loop = " -> ".join((*visited, text))
                 raise source.error(name, f"reference {name} must not refer to itself, got {loop}; name another one")
@@ -335,6 +362,7 @@ def read_references(table: Mapping[str, Any], vocabulary: Vocabulary, source: So
 def read_types(
     data: Mapping[str, Any], references: Mapping[str, Reference], vocabulary: Vocabulary, source: Source
 ) -> Iterator[SentenceType]:
+    source = source.within("types")
     asked_classes = (GO, *(attribute.name for attribute in vocabulary.attributes), DIRECTION)
     if not 1 <= len(data["types"]) <= MAX_TYPES:
         raise source.error("[types]", f"types must be 1 to {MAX_TYPES}, got {len(data['types'])}")
@@ -384,7 +412,8 @@ def _read_templates(
     phrases |= {key: [value] for key, value in row.items() if key not in _TYPE_KEYS}
     for key, choices in phrases.items():
         if not isinstance(choices, list) or not choices or not all(isinstance(choice, str) for choice in choices):
-            raise source.error(key, f"phrase {key} must be a list of strings, got {show(choices)}")
+            raise source.within("phrases").error(key, f"phrase {key} must be a list of strings, got {show(choices)}")
+    _check_phrases(phrases, name, source)
     frames = row["frames"] if isinstance(row["frames"], list) else data["frames"].get(row["frames"])
     if not isinstance(frames, list) or not frames or not all(isinstance(frame, str) for frame in frames):
         hint = nearest(str(row["frames"])[:40], data["frames"])
@@ -394,16 +423,36 @@ def _read_templates(
         )
     attributes = {attribute.name for attribute in vocabulary.attributes}
     free = {slot for slot, kind in vocabulary.slots.items() if kind not in attributes and kind != DIRECTION}
-    templates: dict[tuple[str, ...], str] = {}
+    templates: dict[tuple[str, ...], None] = {}
+    expanded = 0
     for frame in frames:
         for phrase in _expand(frame, phrases, name, source):
             template = tuple(phrase.split())
             where = frame if frame in source.text else name
             _check_template(template, name, set(reference.slots), free, vocabulary, source, where)
-            templates[template] = frame
-            if len(templates) > MAX_TEMPLATES:
+            templates[template] = None
+            expanded += 1
+            if expanded > MAX_TEMPLATES:
                 raise source.error(name, f"type {name} must have at most {MAX_TEMPLATES} wordings")
+    if len({frozenset(word for word in template if word[0] == "{") for template in templates}) > 1:
+        raise source.error(
+            name, f"type {name}: all wordings must have the same slots, got wordings with and without some"
+        )
     return tuple(sorted(templates, key=len))
+
+
+def _check_phrases(phrases: Mapping[str, list[str]], type_: str, source: Source) -> None:
+    """Raise if a phrase contains itself, directly or through others."""
+    uses = {}
+    for name, choices in phrases.items():
+        uses[name] = {other for choice in choices for other in phrases if f"{{{other}}}" in choice}
+    while uses:
+        leaves = [name for name, others in uses.items() if not others & uses.keys()]
+        if not leaves:
+            loop = ", ".join(sorted(uses))
+            raise source.error(type_, f"type {type_}: phrases must not contain themselves, got {loop}")
+        for name in leaves:
+            del uses[name]
 
 
 def _check_template(
@@ -439,10 +488,8 @@ def _check_template(
         )
 
 
-def _expand(phrase: str, choices: Mapping[str, list[str]], type_: str, source: Source, depth: int = 0) -> Iterator[str]:
+def _expand(phrase: str, choices: Mapping[str, list[str]], type_: str, source: Source) -> Iterator[str]:
     """Every phrase that `phrase` stands for: `{name}` is replaced by each of `choices[name]`, until none is left."""
-    if depth > MAX_WORDS:
-        raise source.error(type_, f"type {type_}: phrases must not contain themselves, got {cut(phrase)!r}")
     try:
         names = [name for _, name, _, _ in string.Formatter().parse(phrase)]
     except ValueError:
@@ -450,7 +497,7 @@ def _expand(phrase: str, choices: Mapping[str, list[str]], type_: str, source: S
     for name in filter(None, names):
         if name in choices:
             for choice in choices[name]:
-                yield from _expand(phrase.replace("{" + name + "}", choice, 1), choices, type_, source, depth + 1)
+                yield from _expand(phrase.replace("{" + name + "}", choice, 1), choices, type_, source)
             return
     yield phrase
 
@@ -458,6 +505,9 @@ def _expand(phrase: str, choices: Mapping[str, list[str]], type_: str, source: S
 def check_ambiguity(types: Sequence[SentenceType], vocabulary: Vocabulary, source: Source) -> None:
     """Raise if one sentence would have two meanings."""
     words = {slot: set(vocabulary.word_classes[kind]) for slot, kind in vocabulary.slots.items()}
+    total = sum(len(type_.templates) for type_ in types)
+    if total > MAX_ALL_TEMPLATES:
+        raise source.error("[types]", f"types must have at most {MAX_ALL_TEMPLATES} wordings in all, got {total}")
 
     def fits(a: str, b: str) -> bool:
         if a[0] == "{" and b[0] == "{":

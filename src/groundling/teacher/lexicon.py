@@ -43,7 +43,14 @@ class Lexicon:
     def of_classes(cls, language: Language, classes: Iterable[str]) -> "Lexicon":
         """The lexicon for icons of these classes; a class that the language has no word for is its own word."""
         known = language.concepts[OBJECT]
-        return cls(language, (name for name in classes if name not in known))
+        new = [name for name in classes if name not in known]
+        for name in new:
+            if name in language.words:
+                raise InputError(
+                    f"icon class {name!r} must have a word of its own, got one with another meaning in the language; "
+                    f"name it in [words] object"
+                )
+        return cls(language, new)
 
     @classmethod
     def of_words(cls, words: Iterable[str], language: Language | None = None) -> "Lexicon":

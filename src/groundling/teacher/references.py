@@ -7,6 +7,7 @@ of them. The conditions C0 to C8 of the paper are marked where they are checked.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -252,8 +253,9 @@ def scan_references(
                             slots[scans[s, STEPS + 1 + level]] = step
                         else:
                             loc = direction(objects[step].row - walk[level, 1], objects[step].column - walk[level, 2])
-                            if loc < 0 or not objects[step].visible or (base == FROM_OBJECT and step == i):
-                                continue  # the last: a way back to the object that the sentence names
+                            is_named = base != FROM_AGENT and (step == i or (base == FROM_BETWEEN and step == j))
+                            if loc < 0 or not objects[step].visible or is_named:
+                                continue
                             slots[scans[s, STEPS + 1 + level]] = loc
                             position, referred = objects[step].position, step
                             if not last:
@@ -476,12 +478,14 @@ def map_rule(grammar: Grammar) -> Any:
     rules = [attribute.rule for attribute in grammar.language.attributes if attribute.source == "map"]
     for number, rule in reversed(list(enumerate(rules))):
         assert rule is not None
-        combined = _either(number, rule if hasattr(rule, "py_func") else numba.njit(rule), combined)
+        combined = _either(number, rule, combined)
     return combined
 
 
-def _either(number: int, rule: Callable[..., int], others: Any) -> Any:
-    """A kernel that calls `rule` for its number, and otherwise the others."""
+@cache
+def _either(number: int, given: Callable[..., int], others: Any) -> Any:
+    """A kernel that calls `given` for its number, otherwise the others. Cached, because every teacher asks for it."""
+    rule = given if hasattr(given, "py_func") else numba.njit(given)
     if others is None:
         return numba.njit(lambda k, grid, size, agent, objects, count, i: rule(grid, size, agent, objects, count, i))
 

@@ -301,7 +301,8 @@ def _allowed_table(split: Split, phase: str, language: Language, classes: tuple[
         return None
     vocabulary = {**language.word_classes, OBJECT: classes}
     slots = list(language.slots)
-    answers = ["", *[word for word in classes if split.holds_out_answer(word)][:1]]
+    words_of_language = itertools.chain(classes, language.words)
+    answers = ["", *[word for word in words_of_language if split.holds_out_answer(word)][:1]]
     rows: list[list[bool]] = []
     first_row = np.zeros(len(language.types), np.int64)
     strides = np.zeros((len(language.types), len(slots)), np.int64)

@@ -28,7 +28,7 @@ from groundling.teacher.episode_sampling import (
 )
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
-from groundling.teacher.language_file import DIRECTION, OBJECT
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.references import AllowedTable, Scratch, find_referred, make_scratch, make_tables, map_rule
 from groundling.teacher.splits import JOINT, KINDS, PHASES, Split, allowed_table
 from groundling.teacher.types import (
@@ -123,9 +123,8 @@ class Teacher:
             return 1
         rank = np.full(len(self.catalog.classes), len(self.catalog.classes))
         rank[self._class_order] = np.arange(len(self._class_order))
-        answers = self.lexicon.class_words(self.catalog.classes) if type_.asked == OBJECT else ()
-        answers = answers or self.language.word_classes.get(type_.asked, ())
-        any_answer = type_.asked != DIRECTION and any(map(self.split.holds_out_answer, answers))
+        answers = () if type_.is_command else self.slot_vocabulary(type_.asked)
+        any_answer = any(map(self.split.holds_out_answer, answers))
         slots = [slot for slot, kind in self.language.slots.items() if kind == OBJECT and slot in type_.reference.slots]
         return classes_needed(table, t, [list(self.language.slots).index(slot) for slot in slots], rank, any_answer)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from groundling.jit import uncached
 from groundling.teacher.references import EMPTY_SCAN, SCAN, describe_objects, make_scratch, scan_references
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import Meaning
@@ -33,7 +34,8 @@ def valid_sentences(teacher: Teacher, state: State) -> list[ValidSentence]:
     grid, objects, agent = state.grid[0], state.objects[0], int(state.agent[0])
     language, tables, size = teacher.language, teacher.rules.language, state.size
     scratch = make_scratch(tables, len(language.slots), len(objects))
-    count = describe_objects(grid, size, objects, agent, scratch, tables, teacher.map_rule)
+    describe = describe_objects if teacher.map_rule is None else uncached(describe_objects)
+    count = describe(grid, size, objects, agent, scratch, tables, teacher.map_rule)
     distances(grid, size, agent, scratch.distance, scratch.queue)
     found = []
     for t, type_ in enumerate(language.types):

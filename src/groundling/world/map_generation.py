@@ -5,6 +5,7 @@ walls placed last. A generator of a user is a kernel with the arguments of `room
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -42,7 +43,13 @@ def find_generator(maps: str | Callable[..., None]) -> tuple[int, Any]:
         maps = import_name(maps, "maps")
     if not callable(maps):
         raise InputError(f"maps must be {', '.join(GENERATORS)}, module:function or a function, got {maps!r:.80}")
-    return int(OWN), maps if isinstance(maps, CPUDispatcher) else numba.njit(error_model="numpy")(maps)
+    return int(OWN), maps if isinstance(maps, CPUDispatcher) else _compiled(maps)
+
+
+@cache
+def _compiled(function: Callable[..., None]) -> Any:
+    """Cached, because every teacher asks for it."""
+    return numba.njit(error_model="numpy")(function)
 
 
 @kernel
