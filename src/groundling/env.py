@@ -18,7 +18,9 @@ Where no question is possible (about 3 % of the first steps with normal sentence
 is legal and none is judged; `lexicon.pad` is the answer that says nothing.
 """
 
+import string
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -33,21 +35,25 @@ from numpy.typing import NDArray
 from groundling.episodes import play_step
 from groundling.errors import InputError, check_choice, check_int, nearest
 from groundling.teacher.given_episodes import begin_given, put_episode
+from groundling.teacher.invented_words import with_lexicon
 from groundling.teacher.language import Language
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.snapshot import check_array, own_arrays, restore_episodes
 from groundling.teacher.splits import Split, check_holdout
 from groundling.teacher.teacher import Teacher, make_teacher
 from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SamplingConfig
+from groundling.text import describe_view, max_length
 from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS
 from groundling.world.types import Bools, Rewards, WorldConfig
 
-Observation = dict[str, NDArray[Any]]
+Observation = dict[str, Any]
+"""Arrays; texts for `observation="text"`."""
 Info = dict[str, Any]
 RENDER_MODES = ["rgb_array", "ansi"]
+OBSERVATIONS = ("pixels", "cells", "text")
 RESET_OPTIONS = ("episode", "reset_mask", "scenario", "command")
 
 
@@ -71,6 +77,11 @@ class EnvOptions:
     """Sentence types sampled first for that fraction; None: all that the split allows."""
     language: str | Path | Language = "paper"
     """`paper`, a language file, or a Language."""
+    lexicon: str = "plain"
+    """`plain`: the words of the language; `invented`: invented words for objects, attributes, directions and relations;
+    `all-invented`: for all words."""
+    lexicon_seed: int = 0
+    """Seed of the invented words."""
     maps: str | Callable[..., None] = "open"
     """Map generator: `open` (the paper's), `rooms`, `maze`, `module:function`, or a compiled function."""
     rewards: Rewards | Mapping[str, float] = Rewards()  # noqa: RUF009 - frozen
@@ -87,20 +98,24 @@ class EnvOptions:
     icons: str | Path | Catalog | None = None
     """A folder of icons that replaces the built-in ones, or `+FOLDER` to add to them."""
     observation: str = "pixels"
-    """`pixels`: `image`, what the agent sees; `cells`: `cells`, the id of each cell."""
+    """What the agent sees: `pixels` (key `image`), `cells` (the id of each cell) or `text` (sentences; then command and
+    question are text, too)."""
     texts: bool = True
     """Whether `info` holds the sentences as text."""
+    mark_target: bool = False
+    """Whether `ansi` rendering marks the target, for people who watch."""
 
     def __post_init__(self) -> None:
-        check_choice("observation", self.observation, ("pixels", "cells"))
+        check_choice("observation", self.observation, OBSERVATIONS)
         check_holdout(self.holdout)
         check_int("split_seed", self.split_seed, 0)
         if not isinstance(self.icons, str | Path | Catalog | None):
             raise InputError(f"icons must be the path of a folder, a Catalog or None, got {self.icons!r}")
         if not isinstance(self.language, str | Path | Language):
             raise InputError(f"language must be the path of a file or a Language, got {self.language!r}")
-        if not isinstance(self.texts, bool):
-            raise InputError(f"texts must be True or False, got {self.texts!r}")
+        for name in ("texts", "mark_target"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "EnvOptions":
@@ -114,6 +129,7 @@ class EnvOptions:
     def teacher(self) -> Teacher:
         """The teacher with these settings."""
         language = self.language if isinstance(self.language, Language) else Language.load(self.language)
+        language = with_lexicon(language, self.lexicon, self.lexicon_seed)
         maps: Any = self.maps
         world = WorldConfig(self.size, self.objects, self.walls, self.max_steps, maps, _rewards(self.rewards))
         sampling = SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, self.types)
@@ -162,14 +178,16 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self._shortest_path = np.zeros(num_envs, np.int64)
 
         side = 2 * self.teacher.world.size - 1
-        words = len(self.lexicon)
-        sentence = spaces.MultiDiscrete([words + 1] * self.teacher.language.max_words)
         observed: dict[str, spaces.Space[Any]] = {}
+        words = len(self.lexicon)
+        sentence: spaces.Space[Any] = spaces.MultiDiscrete([words + 1] * self.teacher.language.max_words)
         if self.options.observation == "pixels":
             pixels = side * CELL_PIXELS
             observed["image"] = spaces.Box(0, 255, (pixels, pixels, 3), np.uint8)
-        else:
+        elif self.options.observation == "cells":
             observed["cells"] = spaces.Box(0, self.teacher.catalog.cells - 1, (side, side), np.int16)
+        else:
+            observed["text"], sentence = self._text_spaces()
         observed["command"] = sentence
         if self.questions:
             observed["question"] = sentence
@@ -179,6 +197,16 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         )
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _text_spaces(self) -> tuple[spaces.Text, spaces.Text]:
+        """The spaces of what is seen and of sentences, as text."""
+        catalog, words = self.teacher.catalog, self.lexicon.words
+        attributes = (word for column in catalog.attributes.values() for word in column if word)
+        charset = frozenset(string.printable).union(*words, *catalog.classes, *attributes)
+        charset |= {character.upper() for word in words for character in word}
+        longest = self.teacher.language.max_words * (1 + max(map(len, words)))
+        seen = spaces.Text(max_length(self.teacher.world.size), min_length=1, charset=charset)
+        return seen, spaces.Text(longest, min_length=0, charset=charset)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -304,18 +332,21 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         observation = self._observe()
         final_obs = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended):
-            final_obs[i] = {name: value[i].copy() for name, value in observation.items()}
+            final_obs[i] = {name: copy(value[i]) for name, value in observation.items()}
         info = (
             self._info(ended) | _masked({"correct": correct}, asked & ended) | _masked({"is_success": success}, ended)
         )
         return {"final_obs": final_obs, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _observe(self) -> Observation:
-        episode = self.episode
+        episode, catalog = self.episode, self.teacher.catalog
         cells = view_cells(episode.state)
-        pixels = self.options.observation == "pixels"
-        view = {"image": draw(cells, self.teacher.catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
         sentences = {"command": episode.command} | ({"question": episode.question} if self.questions else {})
+        if self.options.observation == "text":
+            texts = {name: tuple(self._texts(batch.tokens)) for name, batch in sentences.items()}
+            return {"text": tuple(describe_view(seen, catalog) for seen in cells), **texts}
+        pixels = self.options.observation == "pixels"
+        view = {"image": draw(cells, catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
         return {**view, **{name: batch.tokens.astype(np.int64) for name, batch in sentences.items()}}
 
     def _info(self, which: Bools | None = None) -> Info:
@@ -342,7 +373,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         if self.render_mode == "rgb_array":
             return tuple(draw(map_cells(state), self.teacher.catalog.pictures[DISPLAY_PIXELS]))
         if self.render_mode == "ansi":
-            maps = ansi(state, self.teacher.catalog)
+            maps = ansi(state, self.teacher.catalog, self.options.mark_target)
             texts = [self._texts(self.episode.command.tokens)]
             if self.questions:
                 texts.append(self._texts(self.episode.question.tokens))

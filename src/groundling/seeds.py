@@ -19,6 +19,11 @@ EVALUATION_COMMANDS = EVALUATION + 1
 EVALUATION_QUESTIONS = EVALUATION + 101
 """Seed of the first question type; the others follow."""
 
+LESSON = 1 << 45
+"""Example questions in the prompts of language models."""
+SUITES = 1 << 46
+"""The frozen test suites: this seed for the first sentence type; the others follow."""
+
 
 def training(seed: int, stage: int) -> int:
     """The seed of a training stage's episodes."""

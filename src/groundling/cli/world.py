@@ -67,7 +67,7 @@ def show(
             raise InputError(f"{png}: cannot be written ({error.strerror})") from error
     if as_json:
         return print_json({**describe(teacher, begun), "shortest_path": actions})
-    print(ansi(begun.state, teacher.catalog)[0])
+    print(ansi(begun.state, teacher.catalog, mark_target=True)[0])
     answer = begun.question.answer[0]
     types = teacher.language.type_names
     rows = [("command", teacher.text(begun.command, 0), types[begun.command.type[0]])]

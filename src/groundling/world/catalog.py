@@ -238,12 +238,14 @@ class Catalog:
         return digest.hexdigest()
 
     def describe(self, cell: int) -> str:
-        """Describe a cell id in words, such as `red apple`."""
+        """Describe a cell id in words, such as `red apple`, after the words of other attributes, such as `small`."""
         if cell < FIRST_ICON:
             return ("outside", "floor", "wall", "agent")[cell]
         icon = cell - FIRST_ICON
-        color, name = self.icon_color[icon], self.classes[self.icon_class[icon]]
-        return name if color == NO_COLOR else f"{COLOR_NAMES[color]} {name}"
+        words = [values[icon] for values in self.attributes.values()]
+        color = self.icon_color[icon]
+        words += [] if color == NO_COLOR else [COLOR_NAMES[color]]
+        return " ".join([*filter(None, words), self.classes[self.icon_class[icon]]])
 
 
 def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:

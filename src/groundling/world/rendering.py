@@ -69,10 +69,10 @@ def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) 
                         out[b, row * side + y, column * words + i] = pictures[cell, y, i]
 
 
-def ansi(state: State, catalog: Catalog) -> list[str]:
+def ansi(state: State, catalog: Catalog, mark_target: bool = False) -> list[str]:
     """Render each map as text: `@` agent, `#` wall, `.` floor, `a`, `b`, ... objects, explained in a legend.
 
-    The target is `X`, or the capital letter of the object there.
+    With `mark_target` the target is `X`, or the capital letter of the object there.
     """
     texts = []
     for cells, target in zip(map_cells(state), state.target, strict=True):
@@ -84,7 +84,7 @@ def ansi(state: State, catalog: Catalog) -> list[str]:
                 legend.append(f"    {mark} {catalog.describe(cell)}")
             else:
                 mark = {FLOOR: ".", WALL: "#", AGENT: "@"}[cell]
-            if position == target:
+            if mark_target and position == target:
                 mark = mark.upper() if mark.isalpha() else "X"
             marks.append(mark)
         rows = [" ".join(marks[i : i + len(cells)]) for i in range(0, len(marks), len(cells))]
