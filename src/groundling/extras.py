@@ -9,6 +9,9 @@ _EXTRAS = {
     "study": ("fsspec", "matplotlib", "sklearn"),
     "cluster": ("ray",),
     "page": ("starlette", "uvicorn", "websockets"),
+    "offline": ("h5py", "minari", "pyarrow"),
+    "inspect": ("inspect_ai",),
+    "openenv": ("openenv",),
 }
 
 

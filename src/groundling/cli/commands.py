@@ -14,11 +14,13 @@ from groundling.cli import (
     convert,
     demo,
     evaluate,
+    export,
     language,
     models,
     package,
     play,
     study,
+    suites,
     train,
     warm,
     world,
@@ -38,6 +40,9 @@ app.command(world.app, name="world", help="Show a random episode, or replay the 
 app.command(models.models)
 app.command(study.app, name="study", help="Reproduce the experiments of the paper: runs, tables and analyses.")
 app.command(study.figures)
+app.command(suites.app, name="suites", help="List, check and run the frozen test suites.")
+app.command(suites.leaderboard)
+app.command(export.app, name="export", help="Export episodes for offline learning: Minari or Parquet.")
 app.command(package.package)
 app.command(check_leaks.check_leaks)
 app.command(convert.convert)

@@ -1,0 +1,108 @@
+"""Episodes as Parquet files: one row for each episode, and one for each question; `datasets` reads them as they are.
+
+The files of a folder hold SHARD episodes each and are written one after another, so memory is bounded, and an export
+that was interrupted continues with the first file that is missing.
+
+episodes-*.parquet   seed, index, type, command, views (what is seen before each step, and at the end), questions,
+                     answers (those given), actions (moves), rewards, success
+questions-*.parquet  seed, index, step, view, question, answer (the true one)
+"""
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from groundling.atomic_write import atomic_write
+from groundling.errors import InputError, check_int
+from groundling.export.recording import Episode, ExportConfig
+from groundling.extras import needs
+from groundling.read_json import read_json
+from groundling.teacher.teacher import Teacher
+from groundling.text import describe_view
+
+SHARD = 10_000
+FORMAT = "groundling-parquet-1"
+
+
+def export_parquet(
+    config: ExportConfig, folder: Path, episodes: int, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Write the episodes 0 .. `episodes` - 1; files that exist already are kept."""
+    needs("offline")
+    import pyarrow.parquet as pq
+
+    check_int("episodes", episodes, 1)
+    _claim(folder, config)
+    recording = config.recording()
+    kinds = {"episodes": _episode_rows, **({"questions": _question_rows} if config.questions else {})}
+    for first in range(0, episodes, SHARD):
+        end = min(first + SHARD, episodes)
+        paths = {kind: folder / f"{kind}-{first:09d}.parquet" for kind in kinds}
+        kept = all(path.is_file() for path in paths.values())
+        if not kept or pq.read_metadata(paths["episodes"]).num_rows != end - first:
+            columns: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+            for batch in recording.batches(first, end):
+                for kind, rows in kinds.items():
+                    columns[kind].extend(itertools.chain.from_iterable(rows(recording.teacher, e) for e in batch))
+                if progress is not None:
+                    progress(batch[-1].index + 1, episodes)
+            for kind in reversed(kinds):  # the file of episodes, whose rows are counted, last
+                _write(paths[kind], columns[kind])
+        if progress is not None:
+            progress(end, episodes)
+
+
+def _claim(folder: Path, config: ExportConfig) -> None:
+    """Write what the folder contains, or check that it contains the same."""
+    path, content = folder / "export.json", {"format": FORMAT, **asdict(config)}
+    if path.is_file():
+        if (found := read_json(path, "export")) != content:
+            raise InputError(f"{folder} must hold an export with the same settings, got {found}; choose another folder")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic_write(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    part = path.with_suffix(".part")
+    pq.write_table(pa.Table.from_pylist(rows), part, compression="zstd")
+    os.replace(part, path)
+
+
+def _episode_rows(teacher: Teacher, episode: Episode) -> Iterable[dict[str, Any]]:
+    lexicon, asks = teacher.lexicon, episode.actions.ndim == 2
+    words = (*lexicon.words, "")
+    row = {
+        "seed": episode.seed,
+        "index": episode.index,
+        "type": episode.type,
+        "command": lexicon.decode(episode.command.tolist()),
+        "views": [describe_view(cells, teacher.catalog) for cells in episode.cells],
+        "actions": (episode.actions[:, 0] if asks else episode.actions).tolist(),
+        "rewards": episode.rewards.tolist(),
+        "success": bool(episode.terminated[-1]),
+    }
+    if asks:
+        row["questions"] = [lexicon.decode(tokens) for tokens in episode.question[:-1].tolist()]
+        row["answers"] = [words[k] for k in episode.actions[:, 1].tolist()]
+    yield row
+
+
+def _question_rows(teacher: Teacher, episode: Episode) -> Iterable[dict[str, Any]]:
+    for step, answer in enumerate(episode.true_answer.tolist()):
+        if answer >= 0:
+            yield {
+                "seed": episode.seed,
+                "index": episode.index,
+                "step": step,
+                "view": describe_view(episode.cells[step], teacher.catalog),
+                "question": teacher.lexicon.decode(episode.question[step].tolist()),
+                "answer": teacher.lexicon.words[answer],
+            }

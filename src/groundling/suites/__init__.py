@@ -1,0 +1,1 @@
+"""Frozen test suites, reference players, and results of any player in one schema."""

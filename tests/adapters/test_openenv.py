@@ -1,0 +1,78 @@
+"""The OpenEnv server over a real WebSocket: the same chats as the suites, tasks, and nothing of the truth."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from openenv.core import GenericEnvClient
+
+from groundling.adapters.openenv_server import GroundlingEnvironment, make_app
+from groundling.suites.players import RandomPlayer, oracle
+from groundling.suites.suite import Suite
+from tests.adapters.transcripts import transcripts
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(make_app(), host="127.0.0.1", port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.mark.parametrize("name", ["normal", "invented"])
+def test_players_score_as_without_openenv(name: str, address: str) -> None:
+    for player in (oracle, RandomPlayer()):
+        replies, success = transcripts(player, Suite.load(name), "sentences")
+        scored = []
+        with GenericEnvClient(base_url=address).sync() as client:
+            for index in range(200):
+                result = client.reset(split=name, index=index)
+                chat = [result.observation["text"]]
+                while not result.done:
+                    reply = replies[tuple(chat)]
+                    result = client.step({"reply": reply})
+                    chat += [reply, result.observation["text"]]
+                scored.append(result.observation["metadata"]["success"] if "metadata" in result.observation else None)
+        if scored[0] is not None:
+            assert scored == success
+        if player is oracle:
+            assert all(success)
+
+
+def test_task_api(address: str) -> None:
+    splits = httpx.get(f"{address}/groundling/splits").json()
+    assert [split["name"] for split in splits] == ["train", "normal", "zs1", "zs2", "paraphrase", "invented"]
+    count = httpx.post(f"{address}/groundling/num_tasks", json={"split": "zs1"}).json()
+    assert count == {"num_tasks": 2000}
+    task = httpx.post(f"{address}/groundling/task", json={"split": "zs1", "index": 3}).json()["task"]
+    assert task == {"id": "zs1-3", "index": 3, "type": Suite.load("zs1")[3].type}
+    assert httpx.post(f"{address}/groundling/task", json={"split": "zs1", "index": 2000}).status_code == 400
+
+
+def test_seed_controls_the_episode() -> None:
+    def text(**arguments: Any) -> str:
+        return str(GroundlingEnvironment().reset(**arguments).text)
+
+    assert text(seed=3, index=5) == text(seed=3, index=5)
+    assert text(seed=3, index=5) != text(seed=4, index=5)
+
+
+def test_observation_and_state_hold_nothing_of_the_truth() -> None:
+    env = GroundlingEnvironment()
+    observation = env.reset(split="normal", index=0)
+    assert set(observation.model_dump()) == {"done", "reward", "metadata", "text", "content", "task"}
+    assert set(observation.metadata) == {"replies", "invalid"}
+    assert set(env.state.model_dump()) == {"episode_id", "step_count"}

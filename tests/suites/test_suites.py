@@ -1,0 +1,172 @@
+"""The frozen suites are those that were frozen, balanced, and score reference players as they must."""
+
+import json
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import groundling.text
+from groundling import seeds
+from groundling.cli import main
+from groundling.episodes import play_to_end
+from groundling.errors import InputError
+from groundling.evaluation.estimates import Estimate
+from groundling.suites.players import MostFrequentAnswer, RandomPlayer, oracle
+from groundling.suites.score import Result, play, reference_results, score
+from groundling.suites.suite import SIZES, Suite, suite_names
+
+NAMES = ("normal", "zs1", "zs2", "paraphrase", "invented")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", SIZES)
+def test_suite_generates_the_frozen_episodes(name: str, size: str) -> None:
+    Suite.load(name, size).check()
+
+
+def test_names_sizes_and_unknown_ones() -> None:
+    assert suite_names() == NAMES
+    assert [len(Suite.load("zs1", size)) for size in SIZES] == [200, 2000]
+    with pytest.raises(InputError, match="got 'norml', did you mean 'normal'"):
+        Suite.load("norml")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_types_are_balanced_and_episodes_have_them(name: str) -> None:
+    suite = Suite.load(name, "full")
+    counts = Counter(episode.type for episode in suite)
+    assert max(counts.values()) - min(counts.values()) <= 1
+    assert set(counts) == set(suite.teacher.types)
+    for i in range(0, 2000, 97):
+        game = suite.begin(i)
+        sentences = game.episode.question if suite[i].task == "qa" else game.episode.command
+        assert game.teacher.language.type_names[sentences.type[0]] == suite[i].type
+
+
+def test_no_two_episodes_have_the_same_seed_and_index() -> None:
+    every = [(episode.seed, episode.index) for name in NAMES for episode in Suite.load(name, "full")]
+    assert len(set(every)) == len(every)
+    assert min(every)[0] >= seeds.SUITES
+
+
+def test_small_is_the_beginning_of_full() -> None:
+    small, full = (Suite.load("zs2", size) for size in ("small", "full"))
+    assert list(small) == list(full)[:200]
+
+
+def test_a_change_of_world_or_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = Suite.load("normal")
+    with pytest.raises(InputError, match=r"suite normal \(small\) must generate the episodes that were frozen"):
+        replace(suite, options={"walls": [0, 14]}).check()
+    with pytest.raises(InputError, match="world, teacher or text layer changed"):
+        replace(suite, options={"rewards": {"step": -0.2}}).check()
+    monkeypatch.setattr(groundling.text, "rules", lambda *_: "Reply with one move.")
+    with pytest.raises(InputError, match="world, teacher or text layer changed"):
+        suite.check()
+
+
+def test_held_out_suites_contain_only_held_out_sentences() -> None:
+    for name in ("zs1", "zs2"):
+        suite = Suite.load(name)
+        for i in range(len(suite)):
+            game = suite.begin(i)
+            sentences = game.episode.question if game.task == "qa" else game.episode.command
+            meaning = game.teacher.meaning(sentences, 0)
+            assert meaning is not None
+            assert suite.teacher.split.holds_out(meaning)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_oracle_scores_everything(name: str) -> None:
+    result = score(oracle, Suite.load(name), "oracle")
+    assert result.nav["mean"] == result.qa["mean"] == 1
+    assert result.invalid == 0
+    assert result.outcomes == "1" * 200
+
+
+def test_random_player_is_the_random_walk() -> None:
+    """Both on the same 500 commands; a random answer is right with probability 1 / 136."""
+    suite = Suite.load("normal", "full")
+    result = score(RandomPlayer(), suite, "random")
+    rng = np.random.default_rng(1)
+    success = []
+    for type_ in suite.teacher.language.commands:
+        first = next(episode for episode in suite if episode.type == type_)
+        begun = suite._of_type[type_].begin(first.seed, np.arange(125), ask=False)
+        reached = np.zeros(125)
+        for running, step in play_to_end(suite.teacher, begun, lambda _, running: rng.integers(0, 4, len(running))):
+            reached[running] = step.terminated
+        success.append(reached)
+    walk = Estimate.of_proportion(np.concatenate(success))
+    assert walk is not None
+    assert walk.n == result.nav["n"] == 500
+    assert result.nav["low"] < walk.high
+    assert walk.low < result.nav["high"]
+    assert result.qa["low"] < 1 / 136 < result.qa["high"]
+
+
+def test_most_frequent_answer_beats_random_answers() -> None:
+    suite = Suite.load("normal")
+    questions = [i for i in range(200) if suite[i].task == "qa"]
+    player = MostFrequentAnswer(suite)
+    right = sum(play(player, suite.begin(i)).success for i in questions)
+    truth = Counter(oracle(suite.begin(i)) for i in questions)
+    assert right == max(truth.values()) == truth[player.answer]
+
+
+def test_result_files(tmp_path: Path) -> None:
+    result = score(lambda game: "?", Suite.load("normal"), "mute")
+    assert result.invalid == result.replies
+    result.save(tmp_path / "r.json")
+    assert asdict(Result.load(tmp_path / "r.json")) == asdict(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"format": "x"}, "format must be 'groundling-result-1', got \"x\""),
+        ({"nav": {}}, "nav and qa must have mean, low, high and n"),
+        ({"replies": "many"}, "replies must be of type int"),
+        ({"plyer": "me"}, "has no field \"plyer\", did you mean 'player'"),
+    ],
+)
+def test_damaged_result_files_are_refused(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
+    record = json.loads(reference_results()[0].read_text("utf-8"))
+    (tmp_path / "r.json").write_text(json.dumps(record | change))
+    with pytest.raises(InputError, match=complaint):
+        Result.load(tmp_path / "r.json")
+
+
+def test_leaderboard_has_reference_rows_for_every_suite(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "me.json"
+    main(["suites", "run", "random", "--out", str(out)])
+    capsys.readouterr()
+    main(["leaderboard", str(out), "--size", "small"])
+    shown = capsys.readouterr().out
+    for name in NAMES:
+        assert f"Suite {name} (small)" in shown
+    for player in ("oracle", "random", "most-frequent-answer", "zs1-50", "zs2-50"):
+        assert player in shown
+    stale = json.loads(out.read_text("utf-8")) | {"hash": "0"}
+    out.write_text(json.dumps(stale))
+    with pytest.raises(SystemExit):
+        main(["leaderboard", str(out), "--size", "small"])
+    assert "score it again" in capsys.readouterr().err
+
+
+def test_own_function_is_a_player(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["suites", "run", "groundling.suites.players:oracle", "--suite", "zs1", "--json"])
+    assert json.loads(capsys.readouterr().out)["nav"]["mean"] == 1
+
+
+def test_reference_results_are_of_these_suites() -> None:
+    found = [Result.load(path) for path in reference_results()]
+    assert len(found) == 2 * (3 * len(NAMES) + 4)
+    for result in found:
+        assert result.hash == Suite.load(result.suite, result.size).hash
+        if result.player == "oracle":
+            assert set(result.outcomes) == {"1"}
