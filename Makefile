@@ -4,7 +4,7 @@ BIN := .venv/bin
 # The CPU build of PyTorch, before anything asks for a looser version and downloads the CUDA one.
 TORCH := torch==2.13.0
 
-.PHONY: demo test bench icons screenshots chromium clean
+.PHONY: demo test test-adapters bench icons screenshots chromium clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
@@ -15,6 +15,11 @@ test: .venv/dev chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
+
+# Adapters whose packages are large, or exclude those of `test`: each in an environment of its own.
+test-adapters: .venv-inspect/done .venv-openenv/done
+	.venv-inspect/bin/pytest tests/adapters/test_inspect.py tests/adapters/test_trl.py
+	.venv-openenv/bin/pytest tests/adapters/test_openenv.py
 
 bench: .venv/dev
 	$(BIN)/groundling bench world
@@ -35,8 +40,13 @@ chromium:
 		apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
 	echo "chromium is missing and can be installed only on Debian as root; the browser tests are left out."
 
+.venv-%/done: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet --editable '.[$*]' pytest httpx
+	touch $@
+
 clean:
-	rm -rf .venv out
+	rm -rf .venv .venv-inspect .venv-openenv out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv
@@ -49,5 +59,5 @@ clean:
 
 .venv/dev: .venv/pip pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[agent,study,page,cluster,export,compare,dev]'
+	$(BIN)/pip install --quiet --editable '.[agent,study,page,cluster,export,compare,offline,dev]'
 	touch $@

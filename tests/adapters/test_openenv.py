@@ -45,9 +45,8 @@ def test_players_score_as_without_openenv(name: str, address: str) -> None:
                     reply = replies[tuple(chat)]
                     result = client.step({"reply": reply})
                     chat += [reply, result.observation["text"]]
-                scored.append(result.observation["metadata"]["success"] if "metadata" in result.observation else None)
-        if scored[0] is not None:
-            assert scored == success
+                scored.append(result.observation["metadata"]["success"])
+        assert scored == success
         if player is oracle:
             assert all(success)
 

@@ -8,10 +8,10 @@ episodes-*.parquet   seed, index, type, command, views (what is seen before each
 questions-*.parquet  seed, index, step, view, question, answer (the true one)
 """
 
-import itertools
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from groundling.text import describe_view
 
 SHARD = 10_000
 FORMAT = "groundling-parquet-1"
+Columns = defaultdict[str, list[Any]]
 
 
 def export_parquet(
@@ -38,19 +39,19 @@ def export_parquet(
     check_int("episodes", episodes, 1)
     _claim(folder, config)
     recording = config.recording()
-    kinds = {"episodes": _episode_rows, **({"questions": _question_rows} if config.questions else {})}
+    kinds = ("questions", "episodes") if config.questions else ("episodes",)  # the rows of the last one are counted
     for first in range(0, episodes, SHARD):
         end = min(first + SHARD, episodes)
         paths = {kind: folder / f"{kind}-{first:09d}.parquet" for kind in kinds}
         kept = all(path.is_file() for path in paths.values())
         if not kept or pq.read_metadata(paths["episodes"]).num_rows != end - first:
-            columns: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+            columns: dict[str, Columns] = {kind: defaultdict(list) for kind in kinds}
             for batch in recording.batches(first, end):
-                for kind, rows in kinds.items():
-                    columns[kind].extend(itertools.chain.from_iterable(rows(recording.teacher, e) for e in batch))
+                for episode in batch:
+                    _add(columns, episode, recording.teacher)
                 if progress is not None:
                     progress(batch[-1].index + 1, episodes)
-            for kind in reversed(kinds):  # the file of episodes, whose rows are counted, last
+            for kind in kinds:
                 _write(paths[kind], columns[kind])
         if progress is not None:
             progress(end, episodes)
@@ -67,42 +68,40 @@ def _claim(folder: Path, config: ExportConfig) -> None:
     atomic_write(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write(path: Path, columns: Columns) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     part = path.with_suffix(".part")
-    pq.write_table(pa.Table.from_pylist(rows), part, compression="zstd")
+    pq.write_table(pa.table(dict(columns)), part, compression="zstd")
     os.replace(part, path)
 
 
-def _episode_rows(teacher: Teacher, episode: Episode) -> Iterable[dict[str, Any]]:
-    lexicon, asks = teacher.lexicon, episode.actions.ndim == 2
-    words = (*lexicon.words, "")
-    row = {
+def _add(columns: dict[str, Columns], episode: Episode, teacher: Teacher) -> None:
+    """Add an episode and its questions to the columns."""
+    words, decode = (*teacher.lexicon.words, ""), teacher.lexicon.decode
+    views = [describe_view(cells, teacher.catalog) for cells in episode.cells]
+    row: dict[str, Any] = {
         "seed": episode.seed,
         "index": episode.index,
         "type": episode.type,
-        "command": lexicon.decode(episode.command.tolist()),
-        "views": [describe_view(cells, teacher.catalog) for cells in episode.cells],
-        "actions": (episode.actions[:, 0] if asks else episode.actions).tolist(),
+        "command": decode(episode.command.tolist()),
+        "views": views,
+        "actions": episode.actions.reshape(len(views) - 1, -1)[:, 0].tolist(),
         "rewards": episode.rewards.tolist(),
         "success": bool(episode.terminated[-1]),
     }
-    if asks:
-        row["questions"] = [lexicon.decode(tokens) for tokens in episode.question[:-1].tolist()]
-        row["answers"] = [words[k] for k in episode.actions[:, 1].tolist()]
-    yield row
+    if "questions" in columns:
+        questions = [decode(tokens) for tokens in episode.question[:-1].tolist()]
+        row |= {"questions": questions, "answers": [words[k] for k in episode.actions[:, 1].tolist()]}
+        for step, (view, question) in enumerate(zip(views, questions, strict=False)):
+            if question:
+                answer = words[episode.true_answer[step]]
+                pair = {"step": step, "view": view, "question": question, "answer": answer}
+                _append(columns["questions"], {"seed": episode.seed, "index": episode.index, **pair})
+    _append(columns["episodes"], row)
 
 
-def _question_rows(teacher: Teacher, episode: Episode) -> Iterable[dict[str, Any]]:
-    for step, answer in enumerate(episode.true_answer.tolist()):
-        if answer >= 0:
-            yield {
-                "seed": episode.seed,
-                "index": episode.index,
-                "step": step,
-                "view": describe_view(episode.cells[step], teacher.catalog),
-                "question": teacher.lexicon.decode(episode.question[step].tolist()),
-                "answer": teacher.lexicon.words[answer],
-            }
+def _append(columns: Columns, row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        columns[name].append(value)

@@ -1,0 +1,140 @@
+"""Exports: what is re-imported equals what the env shows, bit for bit; interrupted exports continue."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import h5py
+import minari
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from groundling.cli import main
+from groundling.errors import InputError
+from groundling.export import parquet
+from groundling.export.minari import export_minari
+from groundling.export.parquet import export_parquet
+from groundling.export.recording import BATCH, ExportConfig
+
+ID = "groundling/navqa/oracle-v0"
+CONFIGS = [
+    ExportConfig(),
+    ExportConfig("random", seed=5, questions=False),
+    ExportConfig("random", split="zs2", phase="test"),
+    ExportConfig(lexicon="invented", lexicon_seed=3),
+]
+
+
+@pytest.fixture(autouse=True)
+def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+
+
+def replay(env: Any, seed: int, index: int, actions: Any) -> tuple[list[Any], list[float], bool, bool]:
+    """Observations, rewards, and how the episode ended."""
+    observation, _ = env.reset(seed=seed, options={"episode": index})
+    observations, rewards = [observation], []
+    terminated = truncated = False
+    for action in actions:
+        assert not terminated
+        assert not truncated
+        observation, reward, terminated, truncated, _ = env.step(action)
+        observations.append(observation)
+        rewards.append(reward)
+    return observations, rewards, terminated, truncated
+
+
+@pytest.mark.filterwarnings("ignore:`")
+@pytest.mark.parametrize("config", CONFIGS)
+def test_minari_episodes_equal_those_of_the_env(config: ExportConfig) -> None:
+    export_minari(config, ID, 40)
+    dataset = minari.load_dataset(ID)
+    assert dataset.total_episodes == 40
+    env = dataset.recover_environment()
+    metadata = list(dataset.storage.get_episode_metadata(range(40)))
+    for episode, meta in zip(dataset, metadata, strict=True):
+        seed, index = meta["seed"], int(meta["options"]["episode"])
+        observations, rewards, terminated, truncated = replay(env, seed, index, episode.actions)
+        for name in observations[0]:
+            stored, shown = episode.observations[name], np.stack([observation[name] for observation in observations])
+            np.testing.assert_array_equal(stored, shown)
+            assert stored.dtype == shown.dtype
+        np.testing.assert_array_equal(episode.rewards, rewards)
+        assert (episode.terminations[-1], episode.truncations[-1]) == (terminated, truncated)
+        assert not episode.terminations[:-1].any()
+        if config.policy == "oracle":
+            assert terminated
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_parquet_rows_equal_the_text_env(config: ExportConfig, tmp_path: Path) -> None:
+    export_parquet(config, tmp_path / "out", 40)
+    rows = pq.read_table(tmp_path / "out" / "episodes-000000000.parquet").to_pylist()
+    env: Any = gym.make(config.env_id, observation="text", **config.options).unwrapped
+    asked = []
+    for row in rows:
+        actions = row["actions"]
+        if config.questions:
+            tokens = [env.lexicon.token.get(word, env.lexicon.pad) for word in row["answers"]]
+            actions = np.stack([actions, tokens], 1)
+        observations, rewards, terminated, _ = replay(env, row["seed"], row["index"], actions)
+        assert row["views"] == [observation["text"] for observation in observations]
+        assert row["command"] == observations[0]["command"]
+        assert row["rewards"] == rewards
+        assert row["success"] == terminated
+        if config.questions:
+            assert row["questions"] == [observation["question"] for observation in observations[:-1]]
+            asked += [
+                (question, view) for question, view in zip(row["questions"], row["views"], strict=False) if question
+            ]
+    if config.questions:
+        pairs = pq.read_table(tmp_path / "out" / "questions-000000000.parquet").to_pylist()
+        assert [(pair["question"], pair["view"]) for pair in pairs] == asked
+        assert all(pair["answer"] in env.lexicon.answers for pair in pairs)
+
+
+def test_true_answers_are_those_of_the_env(tmp_path: Path) -> None:
+    export_parquet(ExportConfig(), tmp_path / "out", 30)
+    env = gym.make("groundling/NavQA-v0")
+    first = [row for row in pq.read_table(tmp_path / "out/questions-000000000.parquet").to_pylist() if row["step"] == 0]
+    assert len(first) > 20
+    for row in first:
+        assert row["answer"] == env.reset(seed=row["seed"], options={"episode": row["index"]})[1]["answer"]
+
+
+@pytest.mark.filterwarnings("ignore:`")
+def test_interrupted_minari_export_continues(tmp_path: Path) -> None:
+    config, count = ExportConfig(questions=False), BATCH + 20
+    export_minari(config, ID, count)
+    export_minari(config, "groundling/nav/other-v0", 700)
+    other = minari.load_dataset("groundling/nav/other-v0")
+    with h5py.File(other.storage.data_path / "main_data.hdf5", "a") as file:
+        file.create_group("episode_700")  # what a kill in the middle of a write leaves
+    export_minari(config, "groundling/nav/other-v0", count)
+    for a, b in zip(minari.load_dataset(ID), minari.load_dataset("groundling/nav/other-v0"), strict=True):
+        np.testing.assert_array_equal(a.observations["cells"], b.observations["cells"])
+        np.testing.assert_array_equal(a.actions, b.actions)
+    with pytest.raises(InputError, match="must be an export with the same settings"):
+        export_minari(ExportConfig("random", questions=False), ID, 5)
+
+
+def test_interrupted_parquet_export_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "SHARD", BATCH)
+    config = ExportConfig(questions=False)
+    export_parquet(config, tmp_path / "whole", 2 * BATCH + 10)
+    export_parquet(config, tmp_path / "parts", BATCH + 5)
+    kept = (tmp_path / "parts" / "episodes-000000000.parquet").stat().st_mtime_ns
+    export_parquet(config, tmp_path / "parts", 2 * BATCH + 10)
+    assert (tmp_path / "parts" / "episodes-000000000.parquet").stat().st_mtime_ns == kept
+    for path in (tmp_path / "whole").glob("*.parquet"):
+        assert pq.read_table(path).equals(pq.read_table(tmp_path / "parts" / path.name))
+    with pytest.raises(InputError, match="must hold an export with the same settings"):
+        export_parquet(ExportConfig("random"), tmp_path / "parts", 5)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["export", "parquet", str(tmp_path / "out"), "--policy", "random", "--episodes", "20", "--nav-only"])
+    assert "20 episodes" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "export.json").read_text("utf-8"))["policy"] == "random"
