@@ -28,7 +28,10 @@ def run(player: Any, name: str, view: str, folder: Path) -> tuple[Any, list[bool
     return log, success
 
 
-@pytest.mark.parametrize(("name", "view"), [("normal", "sentences"), ("zs2", "grid"), ("invented", "sentences")])
+VIEWS = {"normal": "sentences", "zs1": "sentences", "zs2": "grid", "paraphrase": "sentences", "invented": "grid"}
+
+
+@pytest.mark.parametrize(("name", "view"), VIEWS.items())
 def test_oracle_scores_everything(name: str, view: str, tmp_path: Path) -> None:
     log, _ = run(oracle, name, view, tmp_path)
     metrics = log.results.scores[0].metrics

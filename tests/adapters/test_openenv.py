@@ -13,7 +13,7 @@ from openenv.core import GenericEnvClient
 
 from groundling.adapters.openenv_server import GroundlingEnvironment, make_app
 from groundling.suites.players import RandomPlayer, oracle
-from groundling.suites.suite import Suite
+from groundling.suites.suite import Suite, suite_names
 from tests.adapters.transcripts import transcripts
 
 
@@ -32,7 +32,7 @@ def address() -> Iterator[str]:
     thread.join(10)
 
 
-@pytest.mark.parametrize("name", ["normal", "invented"])
+@pytest.mark.parametrize("name", suite_names())
 def test_players_score_as_without_openenv(name: str, address: str) -> None:
     for player in (oracle, RandomPlayer()):
         replies, success = transcripts(player, Suite.load(name), "sentences")

@@ -7,11 +7,11 @@ import pytest
 
 from groundling.adapters.trl_environment import GroundlingEnvironment, environment_factory, rows, suite_rows
 from groundling.suites.players import RandomPlayer, oracle
-from groundling.suites.suite import Suite
+from groundling.suites.suite import Suite, suite_names
 from tests.adapters.transcripts import transcripts
 
 
-@pytest.mark.parametrize("name", ["normal", "zs1", "invented"])
+@pytest.mark.parametrize("name", suite_names())
 def test_players_score_as_without_trl(name: str) -> None:
     for player in (oracle, RandomPlayer()):
         replies, success = transcripts(player, Suite.load(name), "sentences")
