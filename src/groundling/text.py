@@ -72,8 +72,9 @@ def _offset(rows: int, columns: int) -> str:
     )
 
 
-def _either_side(inside: NDArray[np.bool_], center: int) -> tuple[int, int]:
-    return int(inside[:center].sum()), int(inside[center + 1 :].sum())
+def _either_side(on_map: NDArray[np.bool_], center: int) -> tuple[int, int]:
+    """The number of rows, or columns, of the map before and after the agent's."""
+    return int(on_map[:center].sum()), int(on_map[center + 1 :].sum())
 
 
 def max_length(size: int) -> int:

@@ -1,4 +1,4 @@
-"""Invented words: a bijection with the same grammar, and lessons from which the words can be learned."""
+"""Invented words: a bijection with the same grammar, and examples from which the words can be learned."""
 
 import numpy as np
 import pytest
