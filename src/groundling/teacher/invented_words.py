@@ -5,7 +5,8 @@ from functools import lru_cache
 import numpy as np
 
 from groundling.errors import check_choice, check_int
-from groundling.teacher.language import DIRECTION, RELATION, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import DIRECTION, RELATION
 
 LEXICONS = ("plain", "invented", "all-invented")
 """The words of the language; invented words for its content words; invented words for all its words."""

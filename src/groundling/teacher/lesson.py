@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from groundling import seeds
 from groundling.errors import InputError
-from groundling.teacher.language import OBJECT, Language
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch, SamplingConfig, SentenceBatch
 from groundling.world.catalog import FIRST_ICON, Catalog
