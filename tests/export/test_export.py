@@ -71,7 +71,7 @@ def test_minari_episodes_equal_those_of_the_env(config: ExportConfig) -> None:
 @pytest.mark.parametrize("config", CONFIGS)
 def test_parquet_rows_equal_the_text_env(config: ExportConfig, tmp_path: Path) -> None:
     export_parquet(config, tmp_path / "out", 40)
-    rows = pq.read_table(tmp_path / "out" / "episodes-000000000.parquet").to_pylist()
+    rows = pq.read_table(tmp_path / "out" / "episodes" / "000000000.parquet").to_pylist()
     env: Any = gym.make(config.env_id, observation="text", **config.options).unwrapped
     asked = []
     for row in rows:
@@ -90,7 +90,7 @@ def test_parquet_rows_equal_the_text_env(config: ExportConfig, tmp_path: Path) -
                 (question, view) for question, view in zip(row["questions"], row["views"], strict=False) if question
             ]
     if config.questions:
-        pairs = pq.read_table(tmp_path / "out" / "questions-000000000.parquet").to_pylist()
+        pairs = pq.read_table(tmp_path / "out" / "questions" / "000000000.parquet").to_pylist()
         assert [(pair["question"], pair["view"]) for pair in pairs] == asked
         assert all(pair["answer"] in env.lexicon.answers for pair in pairs)
 
@@ -98,7 +98,7 @@ def test_parquet_rows_equal_the_text_env(config: ExportConfig, tmp_path: Path) -
 def test_true_answers_are_those_of_the_env(tmp_path: Path) -> None:
     export_parquet(ExportConfig(), tmp_path / "out", 30)
     env = gym.make("groundling/NavQA-v0")
-    first = [row for row in pq.read_table(tmp_path / "out/questions-000000000.parquet").to_pylist() if row["step"] == 0]
+    first = [row for row in pq.read_table(tmp_path / "out/questions/000000000.parquet").to_pylist() if row["step"] == 0]
     assert len(first) > 20
     for row in first:
         assert row["answer"] == env.reset(seed=row["seed"], options={"episode": row["index"]})[1]["answer"]
@@ -125,11 +125,13 @@ def test_interrupted_parquet_export_continues(tmp_path: Path, monkeypatch: pytes
     config = ExportConfig(questions=False)
     export_parquet(config, tmp_path / "whole", 2 * BATCH + 10)
     export_parquet(config, tmp_path / "parts", BATCH + 5)
-    kept = (tmp_path / "parts" / "episodes-000000000.parquet").stat().st_mtime_ns
+    kept = (tmp_path / "parts" / "episodes" / "000000000.parquet").stat().st_mtime_ns
     export_parquet(config, tmp_path / "parts", 2 * BATCH + 10)
-    assert (tmp_path / "parts" / "episodes-000000000.parquet").stat().st_mtime_ns == kept
-    for path in (tmp_path / "whole").glob("*.parquet"):
-        assert pq.read_table(path).equals(pq.read_table(tmp_path / "parts" / path.name))
+    assert (tmp_path / "parts" / "episodes" / "000000000.parquet").stat().st_mtime_ns == kept
+    paths = sorted((tmp_path / "whole" / "episodes").iterdir())
+    assert len(paths) == 3
+    for path in paths:
+        assert pq.read_table(path).equals(pq.read_table(tmp_path / "parts" / "episodes" / path.name))
     with pytest.raises(InputError, match="must hold an export with the same settings"):
         export_parquet(ExportConfig("random"), tmp_path / "parts", 5)
 

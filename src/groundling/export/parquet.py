@@ -3,9 +3,9 @@
 The files of a folder hold SHARD episodes each and are written one after another, so memory is bounded, and an export
 that was interrupted continues with the first file that is missing.
 
-episodes-*.parquet   seed, index, type, command, views (what is seen before each step, and at the end), questions,
+episodes/*.parquet   seed, index, type, command, views (what is seen before each step, and at the end), questions,
                      answers (those given), actions (moves), rewards, success
-questions-*.parquet  seed, index, step, view, question, answer (the true one)
+questions/*.parquet  seed, index, step, view, question, answer (the true one)
 """
 
 import json
@@ -42,7 +42,7 @@ def export_parquet(
     kinds = ("questions", "episodes") if config.questions else ("episodes",)  # the rows of the last one are counted
     for first in range(0, episodes, SHARD):
         end = min(first + SHARD, episodes)
-        paths = {kind: folder / f"{kind}-{first:09d}.parquet" for kind in kinds}
+        paths = {kind: folder / kind / f"{first:09d}.parquet" for kind in kinds}
         kept = all(path.is_file() for path in paths.values())
         if not kept or pq.read_metadata(paths["episodes"]).num_rows != end - first:
             columns: dict[str, Columns] = {kind: defaultdict(list) for kind in kinds}
@@ -72,6 +72,7 @@ def _write(path: Path, columns: Columns) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     pq.write_table(pa.table(dict(columns)), part, compression="zstd")
     os.replace(part, path)
