@@ -20,6 +20,7 @@ from icon_folders import write_icons
 
 from groundling.env import NavQAVectorEnv, NavVectorEnv
 from groundling.errors import InputError
+from groundling.teacher.invented_words import LEXICONS
 from groundling.teacher.language import Language
 from groundling.teacher.splits import JOINT, KINDS
 from groundling.world.map_generation import GENERATORS
@@ -54,7 +55,10 @@ class Maker:
             "phase": str(rng.choice(["train", "test"])),
             "curriculum_episodes": int(rng.choice([0, 0, 1, 10, 1000, 10**12])),
             "type_balanced_fraction": float(rng.choice([0, 0, 0.3, 1.0])),
-            "observation": str(rng.choice(["cells", "pixels"], p=[0.9, 0.1])),
+            "observation": str(rng.choice(["cells", "pixels", "text"], p=[0.8, 0.1, 0.1])),
+            "lexicon": str(rng.choice(LEXICONS, p=[0.8, 0.1, 0.1])),
+            "lexicon_seed": int(rng.integers(100)),
+            "mark_target": bool(rng.integers(2)),
             "maps": str(rng.choice(["open", "open", *GENERATORS])),
             "rewards": {"right_answer": float(rng.choice([0, 0.5]))},
             "texts": bool(rng.integers(2)),
