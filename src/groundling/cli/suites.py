@@ -65,7 +65,7 @@ def run(
     threads: Threads = None,
     out: Annotated[
         Path | None,
-        tyro.conf.arg(metavar="FILE", help="Result file to write.", help_behavior_hint="(default: none)"),
+        tyro.conf.arg(metavar="FILE", help="Result file to write the scores to.", help_behavior_hint="(default: none)"),
     ] = None,
     as_json: Json = False,
 ) -> None:
