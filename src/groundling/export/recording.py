@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from groundling.env import EnvOptions
 from groundling.episodes import play_step
 from groundling.errors import InputError
+from groundling.extras import needs
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.world.rendering import view_cells
@@ -155,6 +156,7 @@ def make_policy(name: str, teacher: Teacher) -> Policy:
         return oracle_policy
     if name == "random":
         return random_policy(teacher)
+    needs("agent")
     from groundling.learn.trained_agent import load_agent
 
     agent = load_agent(name)
