@@ -304,7 +304,7 @@ def test_user_icons(tmp_path: Path) -> None:
         ({"holdout": "50"}, "holdout must be a percentage, .*, got '50'"),
         ({"split_seed": 1.5}, r"split_seed must be an integer of at least 0, got 1\.5"),
         ({"phase": "exam"}, "phase must be one of train, test, got 'exam'"),
-        ({"observation": "sound"}, "observation must be one of pixels, cells, got 'sound'"),
+        ({"observation": "sound"}, "observation must be one of pixels, cells, text, got 'sound'"),
         ({"render_mode": "human"}, "render_mode must be one of rgb_array, ansi, got 'human'"),
         ({"icons": "/nowhere"}, r"icon folder /nowhere must contain properties\.txt"),
         ({"icons": 3}, "icons must be the path of a folder, a Catalog or None, got 3"),

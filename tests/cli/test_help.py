@@ -19,6 +19,9 @@ COMMANDS = {
     "models",
     *(f"study {name}" for name in ("run", "status", "table", "representations", "few-shot")),
     "figures",
+    *(f"suites {name}" for name in ("list", "check", "run")),
+    "leaderboard",
+    *(f"export {name}" for name in ("minari", "parquet")),
     "package",
     "check-leaks",
     "convert",
@@ -108,13 +111,13 @@ def test_out_is_a_path_to_write_in_every_help_text(capsys: Capture, monkeypatch:
             if re.match(r"[ │]*--out ", line):
                 assert " to write " in line
                 with_out += 1
-    assert with_out == 9
+    assert with_out == 10
 
 
 def required(text: str) -> list[str]:
     """An argument for each required positional of a help text."""
     usage = text.split("\n\n")[0]
-    positional = re.findall(r"\b(CHECKPOINT|RUN|OUT)\b", re.sub(r"\[.*?\]+", "", usage))
+    positional = re.findall(r"\b(CHECKPOINT|RUN|OUT|PLAYER)\b", re.sub(r"\[.*?\]+", "", usage))
     return ["normal" if name == "CHECKPOINT" else "nowhere" for name in positional]
 
 
@@ -131,6 +134,7 @@ def test_zero_threads_are_refused_by_every_command(
             assert message == f"groundling: {name} must be an integer of at least 1, got 0\n"
             refused.add(command)
     assert refused == {
+        "suites run",
         "train",
         "evaluate",
         "play",

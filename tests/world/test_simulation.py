@@ -176,7 +176,7 @@ def test_draw_tiles_the_cell_images(catalog: Catalog) -> None:
 
 
 def test_map_as_text(catalog: Catalog) -> None:
-    (text,) = ansi(make_state("#o. .@. ..X"), catalog)
+    (text,) = ansi(make_state("#o. .@. ..X"), catalog, mark_target=True)
     assert text.splitlines()[0].startswith("# a .    a ")
     assert text.splitlines()[1:] == [". @ .", ". . X"]
     assert map_cells(make_state("#o. .@. ..X"))[0, 1].tolist() == [FLOOR, AGENT, FLOOR]

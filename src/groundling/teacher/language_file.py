@@ -69,11 +69,11 @@ class Source:
         """An error that names the line of a key, if the text has it: first in the table that is being read."""
         lines = list(enumerate(self.text.splitlines(), 1))
         header = re.compile(rf"\s*\[\s*{re.escape(self.table)}\s*[\].]")
-        in_table, inside = [], False
+        in_table, is_within = [], False
         for number, line in lines:
             if line.lstrip().startswith("[") and "=" not in line:
-                inside = header.match(line) is not None
-            if inside:
+                is_within = header.match(line) is not None
+            if is_within:
                 in_table.append((number, line))
         at_start = re.compile(rf'\s*"?{re.escape(key)}"?\s*=')
         found = [number for part in (in_table, lines) for number, line in part if at_start.match(line)]
