@@ -21,7 +21,7 @@ def check_new_word(word: str, language: Language) -> None:
     if word in language.words or not word.isalpha() or not word.islower():
         raise InputError(
             f"object class {word!r} must be a new word of lower-case letters; the {len(language.words)} words of the "
-            "language are taken"
+            "language are taken, unless its [words] name the class"
         )
 
 
@@ -43,14 +43,7 @@ class Lexicon:
     def of_classes(cls, language: Language, classes: Iterable[str]) -> "Lexicon":
         """The lexicon for icons of these classes; a class that the language has no word for is its own word."""
         known = language.concepts[OBJECT]
-        new = [name for name in classes if name not in known]
-        for name in new:
-            if name in language.words:
-                raise InputError(
-                    f"icon class {name!r} must have a word of its own, got one with another meaning in the language; "
-                    f"name it in [words] object"
-                )
-        return cls(language, new)
+        return cls(language, (name for name in classes if name not in known))
 
     @classmethod
     def of_words(cls, words: Iterable[str], language: Language | None = None) -> "Lexicon":
