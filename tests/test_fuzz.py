@@ -54,6 +54,7 @@ def test_failures_are_detected_and_the_next_input_is_still_tried(
 ) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     common = importlib.import_module("common")
+    monkeypatch.setattr(common, "MAX_MEMORY_MB", 1 << 20)  # a worker counts what this process has used before
     options = argparse.Namespace(count=6, seed=0, seconds=2.0, only=None)
     monkeypatch.setattr(np.random, "default_rng", lambda key: key[1])  # the number of the input
     report = common.run("bad", options, lambda number, folder: (f"input {number}", number), use_badly)
