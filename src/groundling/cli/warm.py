@@ -19,5 +19,7 @@ def warm() -> None:
             envs.reset(seed=0)
             envs.step(np.zeros(envs.action_space.shape, np.int64))
     teacher = Teacher()
-    valid_sentences(teacher, teacher.begin(0, [0]).state)
+    episode = teacher.begin(0, [0])
+    valid_sentences(teacher, episode.state)
+    teacher.referred_positions(episode, episode.question)
     print(f"Compiled in {time.perf_counter() - start:.1f} s; machine code is in {cache_folder() or 'no cache folder'}")
