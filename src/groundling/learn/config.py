@@ -296,6 +296,7 @@ def _language(language: str) -> Language:
     return Language.load(language)
 
 
+MAX_COUNT = 1 << 31
 _AT_LEAST_1 = (
     "batch_size",
     "warmup_updates",
@@ -323,7 +324,7 @@ def _check_stage(stage: str, settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         label = f"{stage}.{name}"
         if name in _AT_LEAST_1:
-            check_int(label, value, 1)
+            check_int(label, value, 1, MAX_COUNT)
         elif name in _FRACTIONS:
             check_float(label, value, 0, 1)
         else:
