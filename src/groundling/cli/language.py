@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 
-from groundling.cli.output import Json, Seed, print_json, print_table
+from groundling.cli.output import Icons, Json, LanguageName, Seed, print_json, print_table
 from groundling.errors import check_int
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
@@ -25,19 +25,6 @@ Type = Annotated[
 ]
 
 
-File = Annotated[
-    str, tyro.conf.arg(name="language", metavar="FILE", help="Language: `paper`, or the path of a language file.")
-]
-Icons = Annotated[
-    str | None,
-    tyro.conf.arg(
-        metavar="PATH",
-        help="Folder of icons, or +FOLDER to add to the built-in ones.",
-        help_behavior_hint="(default: built-in icons)",
-    ),
-]
-
-
 def load_grammar(language: str, icons: str | None) -> Grammar:
     """The sentences of a language about some icons."""
     return Grammar(Language.load(language), Catalog.load(icons))
@@ -52,7 +39,7 @@ def _record(grammar: Grammar, meaning: Meaning) -> dict[str, Any]:
 
 
 @app.command
-def count(language: File = "paper", icons: Icons = None, as_json: Json = False) -> None:
+def count(language: LanguageName = "paper", icons: Icons = None, as_json: Json = False) -> None:
     """Count the templates, slot fillings and sentences of each type."""
     grammar = load_grammar(language, icons)
     counts = grammar.count()
@@ -74,7 +61,7 @@ def sample(
     type_: Type = None,
     n: Annotated[int, tyro.conf.arg(aliases=["-n"], help="Number of sentences.")] = 10,
     seed: Seed = 0,
-    language: File = "paper",
+    language: LanguageName = "paper",
     icons: Icons = None,
     as_json: Json = False,
 ) -> None:
@@ -103,7 +90,7 @@ def list_(
             aliases=["-n"], metavar="INT", help="Maximum number of sentences.", help_behavior_hint="(default: all)"
         ),
     ] = None,
-    language: File = "paper",
+    language: LanguageName = "paper",
     icons: Icons = None,
     as_json: Json = False,
 ) -> None:
@@ -124,7 +111,7 @@ def parse(
     sentence: Annotated[
         tyro.conf.Positional[str], tyro.conf.arg(metavar="SENTENCE", help="Sentence to parse, in quotes.")
     ],
-    language: File = "paper",
+    language: LanguageName = "paper",
     icons: Icons = None,
     as_json: Json = False,
 ) -> None:

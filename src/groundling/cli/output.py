@@ -34,15 +34,17 @@ Checkpoint = Annotated[
     tyro.conf.arg(metavar="CHECKPOINT", help="Checkpoint file, run folder or name of pretrained weights."),
 ]
 OptionalCheckpoint = Annotated[Checkpoint, tyro.conf.arg(metavar="[CHECKPOINT]")]
+_ICONS_HELP = "Folder of icons, +FOLDER to add to the built-in ones, or module:function."
 Icons = Annotated[
-    str | None,
-    tyro.conf.arg(
-        metavar="PATH",
-        help="Folder of icons, +FOLDER to add to the built-in ones, or module:function.",
-        help_behavior_hint="(default: those of training)",
-    ),
+    str | None, tyro.conf.arg(metavar="PATH", help=_ICONS_HELP, help_behavior_hint="(default: built-in icons)")
 ]
-LanguageFile = Annotated[
+LanguageName = Annotated[
+    str, tyro.conf.arg(name="language", metavar="FILE", help="Language: `paper`, or the path of a language file.")
+]
+TrainedIcons = Annotated[
+    str | None, tyro.conf.arg(metavar="PATH", help=_ICONS_HELP, help_behavior_hint="(default: those of training)")
+]
+TrainedLanguage = Annotated[
     str | None,
     tyro.conf.arg(
         name="language", metavar="FILE", help="Language file.", help_behavior_hint="(default: that of training)"

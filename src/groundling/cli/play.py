@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from groundling.cli.output import Icons, LanguageFile, OptionalCheckpoint, set_threads
+from groundling.cli.output import OptionalCheckpoint, TrainedIcons, TrainedLanguage, set_threads
 from groundling.cli.own_models import AllowImport, load_agent
 from groundling.errors import check_int
 from groundling.extras import needs
@@ -18,8 +18,8 @@ from groundling.extras import needs
 def play(
     checkpoint: OptionalCheckpoint = "normal",
     compare: Annotated[str | None, tyro.conf.arg(help="Second checkpoint, shown beside the first.")] = None,
-    icons: Icons = None,
-    language: LanguageFile = None,
+    icons: TrainedIcons = None,
+    language: TrainedLanguage = None,
     host: Annotated[
         str, tyro.conf.arg(help="Address to listen on; addresses reachable from other machines require a token.")
     ] = "127.0.0.1",

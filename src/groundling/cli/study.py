@@ -13,7 +13,16 @@ import tyro
 from rich.console import Console
 from rich.progress import track
 
-from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
+from groundling.cli.output import (
+    Icons,
+    Json,
+    LanguageName,
+    OptionalCheckpoint,
+    Threads,
+    print_json,
+    print_table,
+    set_threads,
+)
 from groundling.cli.own_models import AllowImport, current_folder_on_path, load_agent
 from groundling.errors import InputError, check_choice, check_int
 from groundling.extras import needs
@@ -28,15 +37,6 @@ Only = Annotated[
         metavar="NAME [NAME ...]",
         help="Names of runs, or patterns such as 'ours-zs2-*'; a name outside the study is METHOD-SPLIT-HOLDOUT-SEED.",
         help_behavior_hint="(default: all runs of the study)",
-    ),
-]
-Language = Annotated[str, tyro.conf.arg(metavar="FILE", help="Language of all runs: `paper`, or a language file.")]
-Icons = Annotated[
-    str | None,
-    tyro.conf.arg(
-        metavar="PATH",
-        help="Folder of icons of all runs, or +FOLDER to add to the built-in ones.",
-        help_behavior_hint="(default: built-in icons)",
     ),
 ]
 Method = Annotated[
@@ -76,7 +76,7 @@ def run(
             help_behavior_hint="(default: start a cluster on this machine)",
         ),
     ] = None,
-    language: Language = "paper",
+    language: LanguageName = "paper",
     icons: Icons = None,
 ) -> None:
     """Execute the runs of the study that have no result yet, or resume them."""
@@ -128,7 +128,7 @@ def status(
     method: Method = None,
     results: Results = RESULTS,
     work: Work = WORK,
-    language: Language = "paper",
+    language: LanguageName = "paper",
     icons: Icons = None,
     as_json: Json = False,
 ) -> None:

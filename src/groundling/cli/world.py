@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import tyro
 from PIL import Image
 
-from groundling.cli.output import Json, Seed, print_json, print_table
+from groundling.cli.output import Icons, Json, LanguageName, Seed, print_json, print_table
 from groundling.env import EnvOptions
 from groundling.episodes import play_to_end
 from groundling.errors import InputError, check_int
@@ -37,16 +37,9 @@ def show(
     phase: Annotated[
         str, tyro.conf.arg(help="Sentences with held-out pairs or words (test), or those without (train).")
     ] = "test",
-    language: Annotated[str, tyro.conf.arg(metavar="FILE", help="Language: `paper`, or a language file.")] = "paper",
+    language: LanguageName = "paper",
     maps: Annotated[str, tyro.conf.arg(help="Map generator: open, rooms, maze or module:function.")] = "open",
-    icons: Annotated[
-        str | None,
-        tyro.conf.arg(
-            metavar="PATH",
-            help="Folder of icons, +FOLDER to add to the built-in ones, or module:function.",
-            help_behavior_hint="(default: built-in icons)",
-        ),
-    ] = None,
+    icons: Icons = None,
     png: Annotated[
         Path | None,
         tyro.conf.arg(metavar="FILE", help="PNG file to draw the map to.", help_behavior_hint="(default: none)"),
