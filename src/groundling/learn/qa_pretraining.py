@@ -43,6 +43,9 @@ class QAPretraining(Stage):
         losses = {"answer_loss": answer_loss(answer.scores, frames.answers)}
         if answer.gates is not None:
             losses["gate_loss"] = settings.gate_coef * answer.gates.mean()
+        reading = self.reading(frames.questions) if settings.reading_coef else None
+        if reading is not None:
+            losses["reading_loss"] = settings.reading_coef * reading
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())
