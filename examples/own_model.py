@@ -54,7 +54,5 @@ class MyModel(Model):
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         return {"planner": [*self.planner.parameters()]}  # with the learning rate ppo.planner_lr
 
-    def auxiliary_losses(
-        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
-    ) -> dict[str, Tensor]:
+    def auxiliary_losses(self, output: Output | Answer, answers: Tensor) -> dict[str, Tensor]:
         return {"spread_loss": self.config.spread_coef * (1 - output.extra.square().sum(1)).mean()}

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from groundling.agent import MODELS, AgentConfig, EnvSpec, View, build
 from groundling.agent.baselines import ContextualAttention, StackedAttentionNet
-from groundling.agent.grounding import Program, center, ground, sharpen, transform
+from groundling.agent.grounding import Program, center, detection_map, ground, sharpen, transform
 from groundling.agent.language import Gate, RecurrentReader
 from groundling.agent.model import InterpreterModel
 from groundling.agent.onnx_export import export_onnx
@@ -27,6 +27,14 @@ from groundling.world.rendering import draw, view_cells
 
 PAD = 185
 OURS = {"temperature": 5.0, "word_detection": "per_word", "sharpness": 2.0, "gate_bound": 5.0}
+NEW = {
+    **OURS,
+    "planner_discount": 0.9,
+    "salience": 2.0,
+    "detection_bound": 1.0,
+    "obstacle_contrast": 4.0,
+    "coverage": True,
+}
 
 
 def interpreter_model(**changes: object) -> InterpreterModel:
@@ -37,6 +45,7 @@ def interpreter_model(**changes: object) -> InterpreterModel:
     if isinstance(model.planner, ValueIterationPlanner):
         # Initially symmetric, so that moves have equal values, and the gradient of their maximum is not unique.
         torch.nn.init.uniform_(model.planner.spread, 0.0, 0.3)
+    model.add_answer_words(torch.arange(PAD) % 3 == 0)
     return model
 
 
@@ -86,7 +95,7 @@ def double_precision() -> Iterator[None]:
 
 @pytest.mark.usefixtures("double_precision")
 @pytest.mark.parametrize("planner", ["mlp", "value_iteration"])
-@pytest.mark.parametrize("options", [{}, OURS], ids=["paper", "ours"])
+@pytest.mark.parametrize("options", [{}, OURS, NEW], ids=["paper", "ours", "new"])
 @pytest.mark.parametrize("pictures", ["noise", "episodes"])
 def test_model_equals_reference_implementation(planner: str, options: dict[str, object], pictures: str) -> None:
     """Features, attention, answers, action logits, values and all gradients."""
@@ -154,6 +163,51 @@ def test_per_word_detection_splits_attention_evenly_between_two_equally_attended
     shared = ground(program, cube, table).detections[0, 0, :2]
     torch.testing.assert_close(shared, torch.tensor([0.5, 0.5]), atol=1e-3, rtol=0)
     assert ground(program, cube).detections[0, 0, 1] > 0.999
+
+
+def test_bounded_scores_share_attention_among_all_objects_that_match() -> None:
+    """Of scores 20, 10 and 0 with the bound 5, a tenth of what is above 5 counts: 6.5, 5.5 and 0."""
+    scores = torch.tensor([20.0, 10.0, 0.0], requires_grad=True)
+    bounded = detection_map(scores, 5.0)
+    expected = torch.softmax(torch.tensor([6.5, 5.5, 0.0]), dim=0)
+    torch.testing.assert_close(bounded, expected, atol=2e-3, rtol=0)  # softplus is not exactly a corner
+    assert detection_map(scores)[0] > 0.9999
+    low = torch.tensor([-7.0, -9.0, -8.0])
+    torch.testing.assert_close(detection_map(low, 5.0), low.softmax(0), atol=1e-5, rtol=0)
+    bounded[1].log().backward()
+    assert scores.grad is not None
+    assert scores.grad[0] < -0.05  # a wrong object above the bound still has a gradient
+
+
+def test_word_of_a_step_with_an_open_gate_is_covered_in_later_steps() -> None:
+    """Its odds fall by 1 - rho, and not at all if the gate is closed."""
+    for bias, share in ((-20.0, 1.0), (0.0, 0.5)):
+        plain, covering = (
+            interpreter_model(temperature=5.0, gate_bound=1e-6, coverage=coverage) for coverage in (False, True)
+        )
+        tokens = torch.tensor([[3, 50, 120]])
+        odds = []
+        for model in (plain, covering):
+            with torch.no_grad():
+                model.interpreter.gate.bias.fill_(bias)  # rho = sigma(bias)
+            attention = model.word_attention(tokens)[0]
+            first, other = attention[0].argmax(), attention[0].argmin()
+            odds.append((attention[1, first] / attention[1, other]).item())
+            relative = (attention[0, other] / attention[0, first]).item()
+        remaining = 1 - (1 - share) * relative  # of the least attended word
+        assert odds[1] / odds[0] == pytest.approx(share / remaining, rel=1e-3)
+
+
+def test_supervised_terrain_gets_no_gradient_from_the_planner() -> None:
+    model = interpreter_model(planner="value_iteration", supervised_terrain=True)
+    images, _, _, commands, _ = first_observations(4)
+    output = model(View.of_images(images), commands)
+    output.action_logits.square().sum().backward(retain_graph=True)
+    assert model.terrain.f.grad is None or not model.terrain.f.grad.any()
+    assert output.x_terr is not None
+    output.x_terr.sum().backward()
+    assert model.terrain.f.grad is not None
+    assert model.terrain.f.grad.any()
 
 
 def test_bounded_gate_stays_in_its_range_and_has_a_gradient() -> None:

@@ -13,8 +13,10 @@ from groundling.agent.planners import (
     Terrain,
     ValueIterationPlanner,
     build_planner,
+    obstacles,
 )
 from groundling.agent.types import EnvSpec
+from groundling.errors import InputError
 
 SIDE = 7
 CENTER = SIDE // 2
@@ -126,3 +128,53 @@ def test_terrain_is_the_sigmoid_of_a_linear_detector() -> None:
     expected = torch.tensor([[1.0, -0.25, -0.25]])
     torch.testing.assert_close(visual(cube), torch.sigmoid(expected))
     torch.testing.assert_close(whole(cube), torch.sigmoid(expected + torch.tensor([[1.0, 4.0, 1.5]])))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
+def test_sweeps_with_a_discount_are_a_contraction_whatever_is_learned(scale: float) -> None:
+    """Kernels of any parameters sum to the discount, and two value maps approach each other with every sweep."""
+    torch.manual_seed(0)
+    planner = ValueIterationPlanner(AgentConfig(planner_discount=0.9), SPEC)
+    with torch.no_grad():
+        planner.spread.normal_(0, scale)
+    kernels = planner.kernels()
+    torch.testing.assert_close(kernels.sum(1), torch.full((4,), 0.9))
+    assert (kernels >= 0).all()
+    spread = torch.einsum("mk,kij->imj", kernels, planner._near)  # [N, moves, N]
+    one, two = torch.rand(2, SIDE**2)
+    for _ in range(5):
+        distance = (one - two).abs().max()
+        one, two = (torch.einsum("i,imj->mj", value, spread).amax(0) for value in (one, two))
+        assert (one - two).abs().max() <= 0.9 * distance + 1e-6
+
+
+def test_value_decays_with_the_distance_whatever_is_learned() -> None:
+    """Unconstrained kernels with rows that sum to more than 1 let values grow away from the goal."""
+    far = {}
+    for discount in (None, 0.9):
+        torch.manual_seed(0)
+        planner = ValueIterationPlanner(AgentConfig(planner_sweeps=20, planner_discount=discount), SPEC)
+        with torch.no_grad():
+            planner.spread.fill_(1.25 / 9)
+            planner.spread[:, 4] += 0.25
+        x_loc = torch.zeros(1, SIDE**2)
+        x_loc[0, 0] = 1
+        value = planner(x_loc, torch.zeros(1, SIDE**2)).value_map
+        assert value is not None
+        far[discount] = value[0, 1:].max().item()
+    assert far[None] > 1
+    assert far[0.9] < 0.9
+
+
+def test_discount_below_1_is_required() -> None:
+    for wrong in (0.0, 1.0, 1.5):
+        with pytest.raises(InputError, match=r"agent\.planner_discount must be"):
+            AgentConfig(planner_discount=wrong)
+
+
+def test_contrast_is_the_exponent_of_the_odds_of_an_obstacle() -> None:
+    """Odds of 3 to 1 become 81 to 1; even odds stay even; and a wall of 0.96 stops value, unlike 0.96 ** 10 = 0.66."""
+    x_terr = torch.tensor([0.75, 0.5, 0.25, 0.0, 1.0])
+    torch.testing.assert_close(obstacles(x_terr, 4.0), torch.tensor([81 / 82, 0.5, 1 / 82, 0.0, 1.0]))
+    torch.testing.assert_close(obstacles(x_terr, None), x_terr**10)
+    assert obstacles(torch.tensor(0.96), 4.0) > 0.99999

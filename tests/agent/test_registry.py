@@ -248,22 +248,17 @@ def test_explanation_and_losses_of_a_model_with_only_the_abstract_methods() -> N
     tokens = torch.tensor([[0, 1]])
     output = model(View.of_images(image[None]), tokens, tokens)
     assert output.extra == "more"
-    assert model.auxiliary_losses(output, torch.tensor([1]), torch.tensor([3])) == {}
+    assert model.auxiliary_losses(output, torch.tensor([1])) == {}
 
 
 def test_auxiliary_losses_of_the_built_in_models() -> None:
-    """The gate loss on answers of models with an interpreter; the hindsight loss where positions are known."""
-    tokens, answers, positions = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1, 0]), torch.tensor([3, -1])
+    """The gate loss on answers of models with an interpreter."""
+    tokens, answers = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1, 0])
     view = View.of_images(torch.randint(0, 256, (2, 60, 60, 3), dtype=torch.uint8))
     for method in MODELS:
         model = build(AgentConfig(method, channels=8, hidden_units=8), SPEC)
         output: Output = model(view, tokens, tokens)
         assert model.auxiliary_losses(output, answers) == {}
-        found = model.auxiliary_losses(output, answers, positions)
-        assert list(found) == ([] if method in ("vl", "ce") else ["hindsight_loss"])
-        if found:
-            assert output.x_loc is not None
-            assert found["hindsight_loss"].item() == pytest.approx(-output.x_loc[0, 3].log().item(), rel=1e-5)
         if model.has_answer_head:
             answer = model.answer(model.perceive(view), tokens)
             assert list(model.auxiliary_losses(answer, answers)) == (["gate_loss"] if method == "ours" else [])

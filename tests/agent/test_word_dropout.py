@@ -1,5 +1,8 @@
 """Word dropout: words that the interpreter reads are replaced by random embeddings, in training only."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -111,3 +114,40 @@ def test_only_models_with_an_interpreter_use_word_dropout(method: str) -> None:
         plain, noisy = agent.answer(seen, tokens), agent.answer(seen, tokens, dropout(1.0))
         assert torch.equal(plain.scores, noisy.scores) == (not agent.supports_word_dropout)
         assert (plain.extra is None) == (not agent.supports_word_dropout)
+
+
+def test_only_words_that_were_answers_are_replaced_by_embeddings_like_theirs() -> None:
+    table, tokens = embeddings(), random_tokens(300)
+    answered = torch.zeros(SPEC.words, dtype=torch.bool)
+    answered[10:30] = True
+    drop = WordDropout(1.0, np.random.default_rng(0), answered)
+    new_table, new_tokens = drop(table, tokens, SPEC.pad)
+    changed = new_tokens != tokens
+    assert torch.equal(changed, (tokens >= 10) & (tokens < 30))
+    random_words, like, count = new_table[len(table) :], table[10:30], int(changed.sum())
+    assert ((random_words.mean(0) - like.mean(0)).abs() < 4 * like.std(0) / count**0.5).all()
+    assert ((random_words.std(0) / like.std(0) - 1).abs() < 4 / (2 * count) ** 0.5).all()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_nothing_is_replaced_before_two_words_were_answers(count: int) -> None:
+    answered = torch.arange(SPEC.words) < count
+    tokens = random_tokens(30)
+    assert torch.equal(WordDropout(1.0, np.random.default_rng(0), answered)(embeddings(), tokens, SPEC.pad)[1], tokens)
+
+
+def test_salience_moves_attention_to_words_that_were_answers() -> None:
+    """By the factor exp(bias), compared with the same model before any word was an answer."""
+    torch.manual_seed(0)
+    agent = build(replace(CONFIG, salience=2.0), SPEC)
+    assert isinstance(agent, InterpreterModel)
+    tokens = torch.tensor([[3, 1, 4, 9], [1, 5, SPEC.pad, SPEC.pad]])
+    before = agent.word_attention(tokens)[:, 0]
+    agent.add_answer_words(torch.arange(SPEC.words) == 4)
+    after = agent.word_attention(tokens)[:, 0]
+    odds = [o[0, 2] / o[0, 1] for o in (before, after)]
+    assert (odds[1] / odds[0]).item() == pytest.approx(math.exp(2), rel=1e-4)
+    torch.testing.assert_close(after[1], before[1])
+    agent.add_answer_words(torch.arange(SPEC.words) == 5)
+    assert agent.words.answered is not None
+    assert agent.words.answered.nonzero()[:, 0].tolist() == [4, 5]  # an answer is not forgotten

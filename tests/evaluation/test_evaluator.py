@@ -204,3 +204,32 @@ def test_results_do_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch
     order = [np.argsort(record.question_episode, kind="stable") for record in (parts, whole)]
     np.testing.assert_array_equal(parts.question_type[order[0]], whole.question_type[order[1]])
     np.testing.assert_array_equal(parts.correct[order[0]], whole.correct[order[1]])
+
+
+def test_reading_counts_steps_and_mass_on_content_words() -> None:
+    """Of a model whose first step attends to the last word, and whose other steps attend to all words alike."""
+
+    class Reader(LeftModel):
+        def word_attention(self, sentences: torch.Tensor) -> torch.Tensor:
+            real = (sentences != self.spec.pad).double()
+            count = real.sum(1, keepdim=True)  # 0 where nothing is asked
+            last = torch.zeros_like(real).scatter(1, (count.long() - 2).clamp(min=0), 1.0)  # before the mark
+            alike = real / count.clamp(min=1)
+            return torch.stack([last, alike], 1)
+
+    model = Reader(AGENT, SPEC)
+    model.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
+    teacher = of_one_type(FAST.stage_teacher("ppo"), "nav_obj")
+    record = Evaluator(model, teacher, greedy=True).run(50, seed=5)
+    assert record.command_reading.shape == (50, 2)
+    for b, command in enumerate(teacher.begin(5, np.arange(50)).command.tokens):
+        words = [teacher.lexicon.words[k] for k in command if k != teacher.lexicon.pad]
+        ends_with_object, first_is_object = (words[k] in teacher.lexicon.objects for k in (-2, 0))
+        steps, mass = record.command_reading[b]
+        assert steps == (ends_with_object + first_is_object) / 2
+        assert mass == pytest.approx((ends_with_object + 1 / len(words)) / 2)
+    report = record.commands(teacher.language.type_names.index("nav_obj"))
+    assert report["command_content_word_steps"] is not None
+    assert report["command_content_word_steps"].mean == pytest.approx(record.command_reading[:, 0].mean())
+    plain = Evaluator(left_model(), teacher, greedy=True).run(50, seed=5)
+    assert plain.commands()["command_content_word_mass"] is None

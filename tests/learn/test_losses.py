@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 import torch
 
-from groundling.agent.grounding import hindsight_loss
-from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
-from groundling.learn.ppo import hindsight_positions
+from groundling.learn.losses import (
+    advantages,
+    answer_loss,
+    entropy,
+    hindsight_loss,
+    naming_loss,
+    ppo_loss,
+    reading_loss,
+    terrain_loss,
+)
+from groundling.learn.ppo import hindsight_positions, tried_positions
 
 
 def column(*values: float) -> torch.Tensor:
@@ -91,3 +99,46 @@ def test_hindsight_positions_equal_hand_computed_values() -> None:
         [center + 1, -1],
         [-1, -1],
     ]
+
+
+def test_terrain_loss_equals_hand_computed_values() -> None:
+    x_terr = torch.tensor([[0.5, 0.2, 0.9], [0.1, 0.25, 0.3], [0.4, 0.4, 0.4]])
+    positions, punished = torch.tensor([2, 1, -1]), torch.tensor([True, False, True])
+    loss = terrain_loss(x_terr, positions, punished)
+    assert loss.item() == pytest.approx(-(math.log(0.9) + math.log(0.75)) / 2)
+    assert terrain_loss(x_terr, torch.full((3,), -1), punished).item() == 0
+
+
+def test_terrain_loss_has_a_gradient_where_a_wall_is_marked_as_floor() -> None:
+    """Also if its terrain value is nearly zero: -1 for the logit, the largest that cross entropy has."""
+    logit = torch.full((1, 1), -20.0, requires_grad=True)
+    terrain_loss(torch.sigmoid(logit), torch.tensor([0]), torch.tensor([True])).backward()
+    assert logit.grad is not None
+    assert logit.grad.item() == pytest.approx(-1, rel=1e-3)
+
+
+def test_tried_positions_are_the_cells_beside_the_agent_unless_they_were_rewarded() -> None:
+    """On a 3 x 3 map with a 5 x 5 view; the actions are left, right, up and down."""
+    center = 12
+    actions, reached = np.array([[0, 1], [2, 3]]), np.array([[0, 0], [0, 1]], np.bool_)
+    assert tried_positions(actions, reached, size=3).tolist() == [[center - 1, center + 1], [center - 5, -1]]
+
+
+def test_naming_loss_equals_hand_computed_values() -> None:
+    """-(0.75 log p_0 + 0.25 log p_1) with p = (0.8, 0.2), and -log 0.5; the attention gets no gradient."""
+    scores = torch.tensor([[math.log(4.0), 0.0], [1.0, 1.0]])
+    x_loc = torch.tensor([[0.75, 0.25], [0.0, 1.0]], requires_grad=True)
+    loss = naming_loss(scores.requires_grad_(), x_loc)
+    expected = -(0.75 * math.log(0.8) + 0.25 * math.log(0.2)) + math.log(2)
+    assert loss.item() == pytest.approx(expected / 2)
+    loss.backward()
+    assert x_loc.grad is None
+    assert scores.grad is not None
+
+
+def test_reading_loss_is_the_mean_frequency_of_attended_words() -> None:
+    """Word 0 is in all three sentences, word 1 in two, word 2 in one; 9 is padding. Repetitions count once."""
+    tokens = torch.tensor([[0, 1, 0], [0, 1, 9], [2, 0, 9]])
+    attention = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.5, 0.5, 0.0]] * 2, [[1.0, 0.0, 0.0]] * 2])
+    expected = (1 + 2 / 3 + 2 * (0.5 + 0.5 * 2 / 3) + 2 * 1 / 3) / 6
+    assert reading_loss(attention, tokens, pad=9).item() == pytest.approx(expected)

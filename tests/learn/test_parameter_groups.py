@@ -10,7 +10,8 @@ from groundling.learn.config import TrainConfig
 from groundling.learn.stage import adamw
 from tests.learn.tiny import AGENT, FAST, SPEC
 
-LR, PLANNER_LR = 0.01, 0.03
+LR = 0.01
+LRS = {"planner": 0.03, "sharpness": 0.05}
 WORD_DECAY, READER_DECAY = 0.5, 2.0
 ATTENTION_MODELS = ("ours", "nava", "ca", "san")
 INTERPRETER_MODELS = ("ours", "nava")
@@ -35,7 +36,7 @@ def expected_group(method: str, name: str) -> str:
     if method in ATTENTION_MODELS and name.startswith(("planner.", "terrain.")):
         return "planner"
     if method in INTERPRETER_MODELS and name == "interpreter.log_sharpness":
-        return "planner"
+        return "sharpness"
     return "default"
 
 
@@ -53,18 +54,15 @@ def test_parameter_groups_are_disjoint_and_contain_only_parameters_of_the_model(
 
 
 @pytest.mark.parametrize("method", list(MODELS))
-@pytest.mark.parametrize("planner_lr", [None, PLANNER_LR], ids=["one lr", "planner lr"])
-def test_adamw_optimizes_each_parameter_once_with_the_settings_of_its_group(
-    method: str, planner_lr: float | None
-) -> None:
+@pytest.mark.parametrize("lrs", [{}, LRS], ids=["one lr", "lr of groups"])
+def test_adamw_optimizes_each_parameter_once_with_the_settings_of_its_group(method: str, lrs: dict[str, float]) -> None:
     model, config = build_with_config(method)
-    optimizer = adamw(model, config, LR, planner_lr)
+    optimizer = adamw(model, config, LR, lrs)
     optimized = [
         (id(p), group["lr"], group["weight_decay"]) for group in optimizer.param_groups for p in group["params"]
     ]
     assert len(optimized) == len({p for p, _, _ in optimized}) == len([*model.parameters()])
     found = {p: (lr, decay) for p, lr, decay in optimized}
-    lrs = {"planner": LR if planner_lr is None else planner_lr}
     decays = {"word_embeddings": WORD_DECAY, "reader_input": READER_DECAY}
     for name, parameter in model.named_parameters():
         group = expected_group(method, name)
@@ -77,7 +75,7 @@ def test_adamw_step_changes_every_parameter_by_its_learning_rate() -> None:
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
-    adamw(model, FAST, LR, PLANNER_LR).step()
+    adamw(model, FAST, LR, LRS).step()
     for name, parameter in model.named_parameters():
-        lr = PLANNER_LR if expected_group("ours", name) == "planner" else LR
+        lr = LRS.get(expected_group("ours", name), LR)
         torch.testing.assert_close(parameter, before[name] - lr, atol=1e-5, rtol=0, msg=name)

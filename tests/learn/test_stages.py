@@ -27,7 +27,7 @@ def test_learning_rate_and_weight_of_the_entropy_of_ppo_fall_linearly(updates: i
     stage.learn(np.random.default_rng(0), metrics)
     left = 1 - updates / FAST.ppo.iterations
     rates = {group["lr"] for group in stage.optimizer.param_groups}
-    assert rates == {left * FAST.ppo.lr, left * (FAST.ppo.planner_lr or FAST.ppo.lr)}
+    assert rates == {left * FAST.ppo.lr, left * FAST.ppo.planner_lr, left * FAST.ppo.sharpness_lr}
     entropy = math.log(4)  # the first policy is nearly uniform
     assert metrics.means()["entropy_loss"] == pytest.approx(-FAST.ppo.entropy_coef * left * entropy, rel=0.05)
 

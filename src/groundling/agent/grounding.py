@@ -8,6 +8,9 @@ from torch import Tensor
 
 from groundling.agent.perception import Cube
 
+SLOPE_ABOVE_BOUND = 0.1
+"""How much of a detection score counts above the bound."""
+
 
 class Program(NamedTuple):
     """The interpreter's output for S sentences: the only language input of grounding, planner and answer head."""
@@ -73,16 +76,28 @@ def transform(a: Tensor, b: Tensor) -> Tensor:
     return product[:, start : start + side, start : start + side].reshape(batch, positions)
 
 
-def ground(program: Program, cube: Cube, table: Tensor | None = None) -> Grounding:
+def detection_map(scores: Tensor, bound: float | None = None) -> Tensor:
+    """y' = softmax(phi) of scores [..., N]; with a bound c, phi counts fully below c and by a tenth above c.
+
+    Scores above c count almost alike: `red` is detected at all red objects, not only at the one with the largest score,
+    so that `the red apple` is where the maps of both words overlap. A slope of 0 would leave no gradient to a wrong
+    object whose score is above c.
+    """
+    if bound is not None:
+        scores = scores - (1 - SLOPE_ABOVE_BOUND) * F.softplus(scores - bound)
+    return F.softmax(scores, dim=-1)
+
+
+def ground(program: Program, cube: Cube, table: Tensor | None = None, bound: float | None = None) -> Grounding:
     """Eq. 7 (Upsilon): detect each attended word, transform the map by it, and let the gate update the map.
 
     program: of the batch's sentences, [B, I, ...]; cube: of its images; table: the word embeddings if each word is
-    detected by itself, see `AgentConfig.word_detection`.
+    detected by itself, see `AgentConfig.word_detection`; bound: of detection scores.
     """
     if table is None:
-        detections = F.softmax(cube.detect(program.words), dim=-1)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
+        detections = detection_map(cube.detect(program.words), bound)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
     else:
-        each = F.softmax(cube.detect_each(table, program.tokens), dim=-1)  # softmax(phi(h, 1, w_l)) [B, L, N]
+        each = detection_map(cube.detect_each(table, program.tokens), bound)  # softmax(phi(h, 1, w_l)) [B, L, N]
         detections = program.attention @ each  # y' = sum_l o^i_l softmax(phi(h, 1, w_l))
     y = center(len(detections), detections)  # y^0
     maps: list[Tensor] = []
@@ -102,15 +117,6 @@ def sharpen(x_loc: Tensor, beta: Tensor) -> Tensor:
     more.
     """
     return F.softmax(beta[:, None] * x_loc.clamp(min=1e-6).log(), dim=1)
-
-
-def hindsight_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
-    """Cross entropy of attention maps [B, N] with the rewarded positions [B]; -1 (unknown) is ignored."""
-    if x_loc.shape[0] != positions.shape[0]:
-        raise ValueError(f"maps and positions must have the same length, got {x_loc.shape[0]} and {positions.shape[0]}")
-    known = positions >= 0
-    probability = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
-    return -probability.log().sum() / known.sum().clamp(min=1)
 
 
 def predict(cube: Cube, x_loc: Tensor, x_feat: Tensor, table: Tensor) -> Tensor:

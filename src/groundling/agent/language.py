@@ -18,6 +18,8 @@ INITIAL_GATE_BIAS = -4.0
 """A gate starts at sigma(-4) = 0.02: each step keeps the previous map, so that simple sentences are learned first."""
 NEGATIVE_GATE_SLOPE = 0.1
 """How much less a negative cosine counts, so that a closed gate can open again."""
+MAX_COVERED = 0.99
+"""A covered word keeps a hundredth of its attention, so that a sentence of one word can be read in several steps."""
 
 
 class WordEmbeddings(nn.Module):
@@ -27,6 +29,9 @@ class WordEmbeddings(nn.Module):
         super().__init__()
         self.table = nn.Parameter(torch.randn(spec.words, config.depth))
         """u [words, D]: zero mean and unit standard deviation"""
+        self.answered: Tensor | None
+        """[words]: 1 for words that were an answer in training, otherwise 0; None if the config has no use for it"""
+        self.register_buffer("answered", None if config.salience is None else torch.zeros(spec.words))
 
     def padded(self) -> Tensor:
         """[words + 1, D]: with a zero row for padding."""
@@ -39,15 +44,24 @@ class WordDropout:
     A random embedding has the mean and standard deviation of the word embeddings, so no held-out word is ever read.
     Detection and answers keep the true word: an agent that reads a random word for `fox` still has to detect foxes. It
     thus learns to read sentences by their structure, and can read a word that it has never seen in a sentence.
+
+    With `answered` [words], only words that were answers so far are replaced, by embeddings like theirs. All others
+    carry the structure of a sentence, so a larger fraction can be replaced.
     """
 
-    def __init__(self, probability: float, rng: np.random.Generator) -> None:
-        self.probability, self.rng = probability, rng
+    def __init__(self, probability: float, rng: np.random.Generator, answered: Tensor | None = None) -> None:
+        self.probability, self.rng, self.answered = probability, rng, answered
 
     def __call__(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
         """Embeddings [words + 1, D], tokens [S, L] -> the embeddings with random ones appended, and the new tokens."""
         dropped = torch.from_numpy(self.rng.random(tokens.shape) < self.probability).to(tokens.device) & (tokens != pad)
-        count, known = int(dropped.sum()), table[:pad].detach()
+        known = table[:pad].detach()
+        if self.answered is not None:
+            dropped = dropped & F.pad(self.answered, (0, 1))[tokens]
+            known = known[self.answered]
+        count = int(dropped.sum())
+        if not count or len(known) < 2:  # one embedding has no deviation
+            return table, tokens
         noise = torch.from_numpy(self.rng.standard_normal((count, table.shape[1]), np.float32)).to(table.device)
         random_words = known.mean(0) + known.std(0) * noise
         numbers = torch.arange(len(table), len(table) + count, device=tokens.device)
@@ -108,7 +122,7 @@ class Interpreter(nn.Module):
         """`masks`: whether channels are masked, which only answers need."""
         super().__init__()
         units = config.hidden_units
-        self.steps, self.pad = config.interpreter_steps, spec.pad
+        self.steps, self.pad, self.coverage = config.interpreter_steps, spec.pad, config.coverage
         self.rnn = RecurrentReader(config.depth, units)
         self.context = nn.Linear(2 * units, units)
         self.sentence = nn.Linear(2 * units, units)
@@ -118,6 +132,7 @@ class Interpreter(nn.Module):
         self.log_temperature = (
             None if config.temperature is None else nn.Parameter(torch.tensor(config.temperature).log())
         )
+        self.salience = None if config.salience is None else Salience(config.salience, spec.words)
         self.log_sharpness = None if config.sharpness is None else nn.Parameter(torch.tensor(config.sharpness).log())
 
     def forward(self, words: WordEmbeddings, tokens: Tensor, word_dropout: WordDropout | None = None) -> Program:
@@ -131,14 +146,22 @@ class Interpreter(nn.Module):
         contexts = torch.tanh(self.context(states))  # w-bar_l [S, L, units]
         p = torch.tanh(self.sentence(last))  # p^0 = s_emb
         scale = 1.0 if self.log_temperature is None else self.log_temperature.exp()
+        salience = contexts.new_zeros(())
+        if self.salience is not None and words.answered is not None:
+            salience = F.pad(self.salience(words.answered), (0, 1))[tokens]  # [S, L]
         attention, gates = [], []
+        covered = contexts.new_zeros(tokens.shape)  # how much each word has changed the map so far
         for _ in range(self.steps):
             cosine = F.cosine_similarity(p[:, None], contexts, dim=-1)  # S_cos(p^{i-1}, w-bar_l)
-            o = F.softmax((scale * cosine).masked_fill(~real, -math.inf), dim=1)  # o^i [S, L]
+            logits = scale * cosine + salience + torch.log1p(-covered.clamp(max=MAX_COVERED))
+            o = F.softmax(logits.masked_fill(~real, -math.inf), dim=1)  # o^i [S, L]
             attended = (o[:, None] @ contexts)[:, 0]  # w-bar^i
             p = self.state(attended, p)  # p^i = GRU(p^{i-1}, w-bar^i)
+            rho = self.gate(p)
             attention.append(o)
-            gates.append(self.gate(p))  # rho^i
+            gates.append(rho)
+            if self.coverage:  # the most attended word is covered by rho, others in proportion
+                covered = torch.maximum(covered, rho[:, None] * o / o.amax(1, keepdim=True))
         o = torch.stack(attention, 1)
         return Program(
             attention=o,
@@ -160,6 +183,26 @@ class Interpreter(nn.Module):
         """w-bar [S, L, units]: the context vector of each word"""
         states, _ = self.read(words.padded(), tokens)
         return torch.tanh(self.context(states))
+
+
+class Salience(nn.Module):
+    """How much attention a word gets in any context, added to the logits of the word attention.
+
+    Words that were answers name something that can be seen. They share one value, so a word that was only an answer so
+    far is read like all others when it first occurs in a sentence. Every other word has a value of its own.
+    """
+
+    SCALE = 10.0
+    """Adam moves all parameters at the same speed; these have to change by several units."""
+
+    def __init__(self, answers: float, words: int) -> None:
+        super().__init__()
+        self.answers = nn.Parameter(torch.tensor(answers / self.SCALE))
+        self.others = nn.Parameter(torch.zeros(words))
+
+    def forward(self, answered: Tensor) -> Tensor:
+        """[words]: of each word, given which were answers [words]"""
+        return self.SCALE * torch.lerp(self.others, self.answers.expand_as(self.others), answered)
 
 
 class Gate(nn.Linear):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.config import AgentConfig, ModelConfig
-from groundling.agent.grounding import Grounding, Program, ground, hindsight_loss, predict
+from groundling.agent.grounding import Grounding, Program, detection_map, ground, predict
 from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings
 from groundling.agent.perception import Cube, Perception
 from groundling.agent.planners import Decision, Terrain, build_planner
@@ -66,23 +66,29 @@ class Model(nn.Module, ABC):
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         """Disjoint groups of parameters for which training has settings of their own; all others are `default`.
 
-        `word_embeddings`: `word_weight_decay`; `reader_input`: `reader_weight_decay`; `planner`: `ppo.planner_lr`.
+        `word_embeddings`: `word_weight_decay`; `reader_input`: `reader_weight_decay`; `planner`: `ppo.planner_lr`;
+        `sharpness`: `ppo.sharpness_lr`.
         """
         return {}
 
-    def auxiliary_losses(
-        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        """Losses by names of their own, which training adds to those of policy, value, entropy and answers.
-
-        `gate_loss` and `hindsight_loss` are multiplied by coefficients of the training config, others are not.
+    def auxiliary_losses(self, output: Output | Answer, answers: Tensor) -> dict[str, Tensor]:
+        """Losses by names of their own, which training adds to its own; `gate_loss` is multiplied by `gate_coef`.
 
         output: an Answer in the stage qa_pretraining, otherwise an Output; answers [B]: the true ones, -1 for no
-        question; hindsight [B]: the positions that were rewarded, -1 if unknown, None in stages other than ppo.
+        question.
         """
-        if isinstance(output, Answer) or output.x_loc is None or hindsight is None:
-            return {}
-        return {"hindsight_loss": hindsight_loss(output.x_loc, hindsight)}
+        return {}
+
+    def word_attention(self, sentences: Tensor) -> Tensor | None:
+        """[B, I, L]: how much each interpretation step attends to each word; None for a model without an interpreter"""
+        return None
+
+    def detect_words(self, view: View, words: Tensor) -> Tensor | None:
+        """[B, N]: phi, the detection scores of one word per image [B]; None for a model without an interpreter"""
+        return None
+
+    def add_answer_words(self, answered: Tensor) -> None:
+        """Tell the model which words [words] were answers so far; a model without use for it ignores it."""
 
     def tokens(self, sentences: Sequence[Sequence[int]]) -> Tensor:
         """[B, L]: sentences of tokens, padded to the length of the longest"""
@@ -159,7 +165,11 @@ class AttentionModel(Model):
 
     def decide(self, cube: Cube, x_loc: Tensor) -> Decision:
         """A(M_A(x_loc, h))"""
-        decision: Decision = self.planner(x_loc, self.terrain(cube))
+        return self.plan(x_loc, self.terrain(cube))
+
+    def plan(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
+        """A(M_A(x_loc, x_terr))"""
+        decision: Decision = self.planner(x_loc, x_terr.detach() if self.config.supervised_terrain else x_terr)
         return decision
 
     def forward(
@@ -175,8 +185,9 @@ class AttentionModel(Model):
             both = self.attend(twice, torch.cat([commands, questions]), word_dropout)
             x_loc, x_loc_question = both.x_loc.chunk(2)
             scores = predict(cube, x_loc_question, both.x_feat.chunk(2)[1], self.words.table)
-        decision = self.decide(cube, x_loc)
-        return Output(decision.logits, decision.value, scores, x_loc, x_loc_question)
+        x_terr = self.terrain(cube)
+        decision = self.plan(x_loc, x_terr)
+        return Output(decision.logits, decision.value, scores, x_loc, x_loc_question, x_terr)
 
     def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
         decision = self.decide(seen, self.attend(seen, commands).x_loc)
@@ -189,7 +200,8 @@ class AttentionModel(Model):
     def word_detections(self, view: View) -> Tensor:
         """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is detected"""
         cube = self.perceive(view)
-        return F.softmax(cube.detect(self.words.table.expand(len(view.cells), -1, -1)), dim=-1)
+        scores = cube.detect(self.words.table.expand(len(view.cells), -1, -1))
+        return detection_map(scores, self.config.detection_bound)
 
     def answer_at(self, view: View, position: int, questions: Tensor) -> Tensor:
         """[B, words]: the answer scores if each question referred to one position, whatever it really refers to"""
@@ -234,16 +246,11 @@ class InterpreterModel(AttentionModel):
         groups = super().parameter_groups()
         groups["reader_input"] = [self.interpreter.rnn.weight_in]
         if self.interpreter.log_sharpness is not None:  # a single number that has to change a lot
-            groups["planner"].append(self.interpreter.log_sharpness)
+            groups["sharpness"] = [self.interpreter.log_sharpness]
         return groups
 
-    def auxiliary_losses(
-        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None
-    ) -> dict[str, Tensor]:
-        losses = super().auxiliary_losses(output, answers, hindsight)
-        if output.extra is not None:
-            losses["gate_loss"] = output.extra.mean()
-        return losses
+    def auxiliary_losses(self, output: Output | Answer, answers: Tensor) -> dict[str, Tensor]:
+        return {} if output.extra is None else {"gate_loss": output.extra.mean()}
 
     def read(self, sentences: Tensor) -> Program:
         """Sentences [B, L] -> their programs; equal sentences are read once."""
@@ -251,9 +258,20 @@ class InterpreterModel(AttentionModel):
         program: Program = self.interpreter(self.words, distinct)
         return program.select(which)
 
+    def word_attention(self, sentences: Tensor) -> Tensor:
+        return self.read(sentences).attention
+
+    def detect_words(self, view: View, words: Tensor) -> Tensor:
+        return self.perceive(view).detect_each(self.words.table, words[:, None])[:, 0]
+
+    def add_answer_words(self, answered: Tensor) -> None:
+        if self.words.answered is not None:
+            self.words.answered.copy_(torch.maximum(self.words.answered, answered.to(self.words.answered)))
+
     def ground(self, program: Program, cube: Cube) -> Grounding:
         """Execute programs on images."""
-        return ground(program, cube, self.words.padded() if self.config.word_detection == "per_word" else None)
+        table = self.words.padded() if self.config.word_detection == "per_word" else None
+        return ground(program, cube, table, self.config.detection_bound)
 
     def attend(self, cube: Cube, sentences: Tensor, word_dropout: WordDropout | None = None) -> Attention:
         distinct, which = distinct_rows(sentences)
@@ -278,3 +296,6 @@ class NavOnlyModel(InterpreterModel):
     """NAVA: the paper's model trained without questions, an ablation."""
 
     has_answer_head = False
+
+    def add_answer_words(self, answered: Tensor) -> None:
+        """It is never told an answer."""

@@ -91,6 +91,9 @@ class Perception(nn.Module):
 
     def forward(self, view: View) -> Cube:
         view.check_positions(len(self.positions))
-        pictures = scale_pixels(self.config, view.pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
-        features = torch.relu(self.features(self.cnn(pictures)))
-        return Cube(features.flatten(1), self.positions, view.cells)
+        return Cube(self.features_of(view.pictures), self.positions, view.cells)
+
+    def features_of(self, pictures: Tensor) -> Tensor:
+        """The CNN's output for cells [U, side, side, 3] uint8 -> [U, D/2]"""
+        pixels = scale_pixels(self.config, pictures).permute(0, 3, 1, 2)  # [U, 3, side, side]
+        return torch.relu(self.features(self.cnn(pixels))).flatten(1)

@@ -1,12 +1,14 @@
 """M_A and A: from x_loc and the terrain map to an action and a value. x_loc is the only language input."""
 
 import itertools
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from groundling.agent.config import AgentConfig
+from groundling.agent.grounding import center
 from groundling.agent.perception import Cube
 from groundling.agent.types import EnvSpec
 
@@ -16,7 +18,9 @@ through a wall."""
 GOAL_EXPONENT = 2
 """x_loc ** 2 marks the goal: the best position dominates rivals that are nearer to the agent."""
 INITIAL_DISCOUNT = 0.9
-"""How much of a neighbor's value an untrained planner keeps."""
+"""How much of a neighbor's value an untrained planner with unconstrained kernels keeps."""
+INITIAL_SIDE_LOGIT = 6.0
+"""With a discount, each kernel is a softmax over 9 neighbors, which starts with 0.98 on one side."""
 
 
 class Decision(NamedTuple):
@@ -90,32 +94,45 @@ class ValueIterationPlanner(nn.Module):
 
     It sees the same two maps as the paper's M_A and nothing else. The action is computed from the 3 x 3 positions
     around the agent.
+
+    With a discount gamma < 1, each move's kernel is gamma times a distribution over the 9 neighbors. A sweep is then a
+    contraction: kernels sum to gamma, and neither the maximum over moves nor the factor `passable` <= 1 enlarges the
+    difference of two value maps. Values decay with the distance to the goal, whatever is learned.
     """
 
     MOVES = 4
     MIN_VALUE = 1e-6
+    MAX_STEPS = 3.0
     _near: Tensor
 
     def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__()
         self.side, self.sweeps = spec.view, config.planner_sweeps
         self.spread = nn.Parameter(torch.zeros(self.MOVES, 9))
-        """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on"""
+        """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on; with a discount, the
+        logits of these fractions"""
+        self.discount, self.contrast = config.planner_discount, config.obstacle_contrast
         self.register_buffer("_near", _neighbors(self.side), persistent=False)
         around = 9 * (1 + 2)
         self.action = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), SmallInitLinear(64, spec.actions))
         self.critic = nn.Sequential(nn.Linear(around, 64), nn.ReLU(), SmallInitLinear(64, 1))
         with torch.no_grad():  # each move starts with another direct neighbor; otherwise values blur within a few cells
             for move, side in enumerate((1, 3, 5, 7)):
-                self.spread[move, side] = INITIAL_DISCOUNT
+                self.spread[move, side] = INITIAL_DISCOUNT if self.discount is None else INITIAL_SIDE_LOGIT
+
+    def kernels(self) -> Tensor:
+        """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on"""
+        return self.spread if self.discount is None else self.discount * self.spread.softmax(dim=1)
 
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each image"""
         maps = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, self.side, self.side)
         # The convolution as one matrix product: on maps this small, half the time of a convolution with one channel.
-        spread = torch.einsum("mk,kij->imj", self.spread, self._near).flatten(1)  # [N, moves * N]
+        spread = torch.einsum("mk,kij->imj", self.kernels(), self._near).flatten(1)  # [N, moves * N]
         goal = nn.functional.normalize(x_loc**GOAL_EXPONENT, p=1.0, dim=1)
-        obstacle = x_terr**OBSTACLE_EXPONENT
+        obstacle = obstacles(x_terr, self.contrast)
+        if self.discount is not None:  # the agent stands on its own position, so that is no obstacle
+            obstacle = obstacle * (1 - center(1, obstacle))
         passable = (1 - goal) * (1 - obstacle)  # an episode ends at the goal, and obstacles pass no value on
         value = goal
         for _ in range(self.sweeps):
@@ -126,8 +143,22 @@ class ValueIterationPlanner(nn.Module):
         # In logarithms, one step changes the value by the same amount near the target and far from it.
         log_value = value.clamp(min=self.MIN_VALUE).log().view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9]
         advantage = log_value - log_value[:, 4:5]  # over staying at the agent's position
+        if self.discount is not None:  # in steps: 1 for one step nearer to the goal, -MAX_STEPS for an obstacle
+            advantage = (advantage / -math.log(self.discount)).clamp(-self.MAX_STEPS, self.MAX_STEPS)
         logits = self.action(torch.cat([advantage, around], 1))
         return Decision(logits, self.critic(torch.cat([log_value, around], 1))[:, 0], obstacle, value)
+
+
+def obstacles(x_terr: Tensor, contrast: float | None) -> Tensor:
+    """The probability that a position is an obstacle, as the planner uses it.
+
+    x_terr ** 10 or, with a contrast c, the probability whose odds are those of x_terr to the power of c:
+    x_terr^c / (x_terr^c + (1 - x_terr)^c).
+    """
+    if contrast is None:
+        return x_terr**OBSTACLE_EXPONENT
+    obstacle = x_terr**contrast
+    return obstacle / (obstacle + (1 - x_terr) ** contrast)
 
 
 def _neighbors(side: int) -> Tensor:

@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from groundling.agent.language import NEGATIVE_GATE_SLOPE, Gate, RecurrentReader
+from groundling.agent.grounding import SLOPE_ABOVE_BOUND
+from groundling.agent.language import MAX_COVERED, NEGATIVE_GATE_SLOPE, Gate, RecurrentReader
 from groundling.agent.model import InterpreterModel
 from groundling.agent.planners import GOAL_EXPONENT, OBSTACLE_EXPONENT, MLPPlanner
 
@@ -26,11 +27,12 @@ class ReferenceModel(nn.Module):
         """The parts of an Output, all of them"""
         h = self.cube(images)
         x_loc, _ = self.attend(h, commands)
-        logits, value = self.plan(x_loc, torch.sigmoid(h @ self.model.terrain.detector))
+        x_terr = torch.sigmoid(h @ self.model.terrain.detector)
+        logits, value = self.plan(x_loc, x_terr)
         x_loc_question, x_feat = self.attend(h, questions)
         table = self.model.words.table
         m = torch.einsum("bn,bnd,bd,kd->bk", x_loc_question, h, x_feat, table)  # Eq. 4
-        return logits, value, m, x_loc, x_loc_question
+        return logits, value, m, x_loc, x_loc_question, x_terr
 
     def cube(self, images: Tensor) -> Tensor:
         """h [B, N, D]: the CNN on the whole image, concatenated with the parametric cube."""
@@ -51,28 +53,44 @@ class ReferenceModel(nn.Module):
         w_bar = torch.tanh(reader.context(states))
         p = torch.tanh(reader.sentence(last))
         temperature = 1.0 if reader.log_temperature is None else reader.log_temperature.exp()
+        bias = torch.zeros_like(tokens, dtype=h.dtype)
+        if reader.salience is not None and self.model.words.answered is not None:
+            answered = self.model.words.answered
+            values = reader.salience.SCALE * torch.where(answered > 0, reader.salience.answers, reader.salience.others)
+            bias = F.pad(values, (0, 1))[tokens]
         positions = h.shape[1]
         y = F.one_hot(torch.full((h.shape[0],), positions // 2, device=h.device), positions).to(h.dtype)
         x_loc = y
+        covered = torch.zeros_like(bias)
         for _ in range(reader.steps):
             cosine = (p[:, None] * w_bar).sum(2) / (p.norm(dim=1)[:, None] * w_bar.norm(dim=2)).clamp(min=1e-8)
-            o = F.softmax((temperature * cosine).masked_fill(~attendable, -math.inf), dim=1)
+            logits = temperature * cosine + bias + (1 - covered.clamp(max=MAX_COVERED)).log()
+            o = F.softmax(logits.masked_fill(~attendable, -math.inf), dim=1)
             p = reader.state((o[:, :, None] * w_bar).sum(1), p)
             s = (o[:, :, None] * w).sum(1)
             if self.model.config.word_detection == "per_word":
-                each = F.softmax(torch.einsum("bnd,bld->bln", h, w), dim=2)  # where each word is detected
+                each = self.detection(torch.einsum("bnd,bld->bln", h, w))  # where each word is detected
                 detected = (o[:, :, None] * each).sum(1)
             else:
-                detected = F.softmax((h * s[:, None]).sum(2), dim=1)
+                detected = self.detection((h * s[:, None]).sum(2))
             x_loc = self.convolve(detected, y)
             rho = self.gate(reader.gate, p)
             y = rho * x_loc + (1 - rho) * y
+            if reader.coverage:
+                covered = torch.maximum(covered, rho * o / o.max(dim=1, keepdim=True).values)
         if reader.log_sharpness is not None:
             power = x_loc.clamp(min=1e-6) ** reader.log_sharpness.exp()
             x_loc = power / power.sum(1, keepdim=True)
         mean = (states * real[:, :, None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
         assert reader.mask is not None, "the reference implementation needs a model with an answer head"
         return x_loc, reader.mask(mean)
+
+    def detection(self, scores: Tensor) -> Tensor:
+        """y' of scores [..., N], Eq. 7"""
+        bound = self.model.config.detection_bound
+        if bound is not None:
+            scores = scores - (1 - SLOPE_ABOVE_BOUND) * (1 + (scores - bound).exp()).log()
+        return scores.softmax(-1)
 
     def gate(self, gate: Gate, p: Tensor) -> Tensor:
         """rho [B, 1], Eq. 7"""
@@ -93,17 +111,28 @@ class ReferenceModel(nn.Module):
             return self.dense(planner.action, features), self.dense(planner.critic, features)[:, 0]
         squared = x_loc**GOAL_EXPONENT
         goal = (squared / squared.sum(1, keepdim=True)).reshape(-1, 1, side, side)
-        passable = (1 - goal) * (1 - x_terr.reshape(-1, 1, side, side) ** OBSTACLE_EXPONENT)
+        obstacle = x_terr**OBSTACLE_EXPONENT
+        if planner.contrast is not None:
+            obstacle = torch.sigmoid(planner.contrast * torch.logit(x_terr))
+        obstacle = obstacle.reshape(-1, 1, side, side)
+        if planner.discount is not None:
+            elsewhere = torch.ones(side, side)
+            elsewhere[side // 2, side // 2] = 0
+            obstacle = obstacle * elsewhere
+        passable = (1 - goal) * (1 - obstacle)
         value = goal
         for _ in range(planner.sweeps):
-            moves = F.conv2d(value, planner.spread.reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
+            moves = F.conv2d(value, planner.kernels().reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
             value = goal + passable * moves.max(dim=1, keepdim=True).values
         center = side // 2
         maps = torch.cat([x_loc.reshape_as(goal), x_terr.reshape_as(goal)], 1)
         around = maps[:, :, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 2 * 9]
         near = value[:, 0, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 9]
         log_value = near.clamp(min=planner.MIN_VALUE).log()
-        logits = self.dense(planner.action, torch.cat([log_value - log_value[:, 4:5], around], 1))
+        advantage = log_value - log_value[:, 4:5]
+        if planner.discount is not None:
+            advantage = (advantage / math.log(1 / planner.discount)).clamp(-planner.MAX_STEPS, planner.MAX_STEPS)
+        logits = self.dense(planner.action, torch.cat([advantage, around], 1))
         return logits, self.dense(planner.critic, torch.cat([log_value, around], 1))[:, 0]
 
     def dense(self, layers: nn.Sequential, x: Tensor) -> Tensor:

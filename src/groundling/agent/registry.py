@@ -11,7 +11,7 @@ from torch import nn
 
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig, ModelConfig
-from groundling.agent.language import Gate, WordEmbeddings
+from groundling.agent.language import Gate, Salience, WordEmbeddings
 from groundling.agent.model import InterpreterModel, Model, NavOnlyModel
 from groundling.agent.perception import Perception
 from groundling.agent.planners import SmallInitLinear, Terrain, ValueIterationPlanner
@@ -143,7 +143,7 @@ def initialize_as_paper(model: nn.Module) -> None:
 
     Word embeddings keep unit deviation and the parametric cube its zeros; our planner initializes itself.
     """
-    if isinstance(model, WordEmbeddings | ValueIterationPlanner):
+    if isinstance(model, WordEmbeddings | Salience | ValueIterationPlanner):
         return
     own = [
         p

@@ -51,6 +51,8 @@ class Output(NamedTuple):
     """[B, N]: attention map of the command; None for a model without attention"""
     x_loc_question: Tensor | None = None
     """[B, N]: attention map of the question"""
+    x_terr: Tensor | None = None
+    """[B, N]: terrain map; None for a model without one"""
     extra: Any = None
     """Whatever else `Model.auxiliary_losses` needs of the forward pass"""
 

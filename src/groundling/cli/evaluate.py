@@ -108,6 +108,14 @@ def print_report(report: dict[str, Any]) -> None:
     rows = [(f"always {chance['answer']}", *_questions(chance)), ("natural", *_questions(report["greedy"]["natural"]))]
     rows += [(type_, *_questions(scores)) for type_, scores in report["questions"].items()]
     print_table(f"{of}: questions", ("questions", "QA accuracy, %", "attention on true cells", "number"), rows)
+    natural = report["greedy"]["natural"]
+    if "command_content_word_steps" not in natural:  # a model without an interpreter
+        return
+    rows = [("commands", *_reading(natural, "command")), ("questions", *_reading(natural, "question"))]
+    rows += [(type_, *_reading(scores, "command")) for type_, scores in report["greedy"]["commands"].items()]
+    rows += [(type_, *_reading(scores, "question")) for type_, scores in report["questions"].items()]
+    columns = ("sentences", "steps whose top word is a content word, %", "attention on content words, %")
+    print_table(f"{of}: reading", columns, rows)
 
 
 def _commands(scores: dict[str, Any]) -> tuple[str, ...]:
@@ -119,6 +127,10 @@ def _commands(scores: dict[str, Any]) -> tuple[str, ...]:
 def _questions(scores: dict[str, Any]) -> tuple[str, ...]:
     number = f"{scores['qa_accuracy']['n']:,}" if "qa_accuracy" in scores else "0"
     return _interval(scores.get("qa_accuracy"), 100, 1), _interval(scores.get("question_attention"), digits=2), number
+
+
+def _reading(scores: dict[str, Any], kind: str) -> tuple[str, ...]:
+    return tuple(_interval(scores.get(f"{kind}_content_word_{name}"), 100, 1) for name in ("steps", "mass"))
 
 
 def _interval(estimate: dict[str, Any] | None, scale: float = 1, digits: int = 1) -> str:

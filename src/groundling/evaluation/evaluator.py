@@ -50,6 +50,11 @@ class Record:
     question_type: NDArray[np.int64]
     correct: Floats
     question_attention: Floats
+    command_reading: Floats
+    """[episode, (fraction of interpretation steps whose top word is a content word, attention mass on content words)];
+    empty for a model without an interpreter."""
+    question_reading: Floats
+    """The same for questions."""
 
     def commands(self, type_: int | None = None) -> dict[str, Estimate | None]:
         """Estimates over all episodes, or those with commands of one type (its index)."""
@@ -61,6 +66,7 @@ class Record:
             "spl": Estimate.of_mean(self.spl[chosen], low=0, high=1),
             "wrong_object_steps": Estimate.of_mean(self.wrong_object_steps[chosen], low=0),
             "command_attention": Estimate.of_mean(attention, low=0, high=1),
+            **_reading(self.command_reading, chosen),
         }
 
     def questions(self, type_: int | None = None) -> dict[str, Estimate | None]:
@@ -73,7 +79,19 @@ class Record:
         return {
             "qa_accuracy": Estimate.of_proportion(self.correct[chosen], episodes),
             "question_attention": attention,
+            **_reading(self.question_reading, chosen, "question_", episodes),
         }
+
+
+def _reading(
+    reading: Floats, chosen: NDArray[np.bool_], prefix: str = "command_", episodes: NDArray[np.int64] | None = None
+) -> dict[str, Estimate | None]:
+    """Estimates of how often interpretation steps attend to content words."""
+    names = (f"{prefix}content_word_steps", f"{prefix}content_word_mass")
+    if not len(reading):
+        return dict.fromkeys(names)
+    columns = reading[chosen].T
+    return {name: Estimate.of_mean(column, episodes, 0, 1) for name, column in zip(names, columns, strict=True)}
 
 
 class Evaluator:
@@ -84,6 +102,9 @@ class Evaluator:
         self.attention = attention
         self.device = next(model.parameters()).device
         self.pictures = torch.from_numpy(teacher.catalog.pictures[CELL_PIXELS]).to(self.device)
+        content = torch.from_numpy(teacher.lexicon.tokens_of(teacher.lexicon.content_words).astype(np.int64))
+        self.content_words = torch.zeros(len(teacher.lexicon) + 1, dtype=torch.bool, device=self.device)
+        self.content_words[content] = True
 
     def run(self, episodes: int, seed: int = seeds.EVALUATION, progress: Callable[[int], None] | None = None) -> Record:
         """Play the episodes 0 .. `episodes` - 1 of a seed."""
@@ -119,6 +140,7 @@ class Evaluator:
         success, reward, steps, wrong = np.zeros((4, len(index)))
         questions = _QuestionRecord()
         command_attention = np.zeros(0)
+        command_reading = self._reading(first.command) if self.attention else np.zeros((0, 2))
 
         def act(now: EpisodeBatch, running: NDArray[np.int64]) -> NDArray[np.int64]:
             nonlocal command_attention
@@ -143,6 +165,7 @@ class Evaluator:
             spl=success * shortest / np.maximum(steps, np.maximum(shortest, 1)),
             wrong_object_steps=wrong,
             command_attention=command_attention,
+            command_reading=command_reading,
             **questions.arrays(),
         )
 
@@ -152,7 +175,9 @@ class Evaluator:
         questions = _QuestionRecord()
         self._record_questions(questions, index, episode, self._forward(episode))
         none = np.zeros(0)
-        return Record(np.zeros(0, np.int64), none, none, none, none, none, **questions.arrays())
+        return Record(
+            np.zeros(0, np.int64), none, none, none, none, none, command_reading=np.zeros((0, 2)), **questions.arrays()
+        )
 
     def _forward(self, episode: EpisodeBatch) -> Output:
         frames = Frames.of(episode).to(self.device)
@@ -171,11 +196,25 @@ class Evaluator:
         questions.correct.append((output.answer_scores.argmax(1).cpu().numpy() == question.answer)[asked])
         if self.attention and output.x_loc_question is not None:
             questions.attention.append(self._attention_mass(episode, output.x_loc_question, question)[asked])
+        if self.attention:
+            reading = self._reading(question)
+            questions.reading.append(reading[asked] if len(reading) else reading)
 
     def _attention_mass(self, episode: EpisodeBatch, x_loc: Tensor, sentences: SentenceBatch) -> Floats:
         """[B]: the fraction of attention on the cells that the sentences refer to."""
         true = attention_targets(self.teacher, episode, sentences)
         return np.asarray((x_loc.double().cpu().numpy() * true).sum(1))
+
+    def _reading(self, sentences: SentenceBatch) -> Floats:
+        """[B, 2]: the columns of `Record.command_reading`; [0, 2] for a model without an interpreter."""
+        tokens = torch.from_numpy(sentences.tokens).long().to(self.device)
+        attention = self.model.word_attention(tokens)  # [B, I, L]
+        if attention is None:
+            return np.zeros((0, 2))
+        content = self.content_words[tokens[:, : attention.shape[2]]]  # [B, L]
+        top = content.gather(1, attention.argmax(2)).double().mean(1)
+        mass = (attention * content[:, None]).sum(2).double().mean(1)
+        return np.asarray(torch.stack([top, mass], 1).cpu().numpy())
 
 
 class _QuestionRecord:
@@ -186,6 +225,7 @@ class _QuestionRecord:
         self.type: list[NDArray[np.int64]] = []
         self.correct: list[NDArray[np.bool_]] = []
         self.attention: list[Floats] = []
+        self.reading: list[Floats] = []
 
     def arrays(self) -> dict[str, Any]:
         """The fields of a Record."""
@@ -198,6 +238,7 @@ class _QuestionRecord:
             "question_type": joined(self.type, np.int64),
             "correct": joined(self.correct, np.float64),
             "question_attention": joined(self.attention, np.float64),
+            "question_reading": joined(self.reading, np.float64) if self.reading else np.zeros((0, 2)),
         }
 
 

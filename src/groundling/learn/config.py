@@ -20,6 +20,8 @@ from groundling.world.catalog import Catalog
 from groundling.world.simulation import ACTIONS
 from groundling.world.types import WorldConfig
 
+WORD_DROPOUT_WORDS = ("all", "answers")
+
 
 @dataclass(frozen=True)
 class QAPretrainingConfig:
@@ -50,6 +52,8 @@ class QAPretrainingConfig:
     # other questions.
     gate_coef: float = 0.1
     """Coefficient of the gate loss, the mean of the interpreter's gates."""
+    reading_coef: float = 0.0
+    """Coefficient of the reading loss, the mean frequency of the words that interpretation steps attend to."""
     max_grad_norm: float = 10.0
     """Gradient norm above which gradients are scaled down to it."""
 
@@ -83,7 +87,9 @@ class PPOConfig:
     """Initial learning rate of AdamW; it decays linearly to zero."""
     # Higher than `lr`, because these parts are small and untrained when this stage begins.
     planner_lr: float = 3e-3
-    """Initial learning rate of planner, terrain and attention sharpness; it decays linearly to zero."""
+    """Initial learning rate of planner and terrain; it decays linearly to zero."""
+    sharpness_lr: float = 3e-3
+    """Initial learning rate of the attention sharpness; it decays linearly to zero."""
     # With the paper's 0.99, early values are large and negative, and learning starts slowly.
     gamma: float = 0.95
     """Discount factor."""
@@ -100,6 +106,15 @@ class PPOConfig:
     """Coefficient of the answer loss (cross entropy of the answers to questions)."""
     hindsight_coef: float = 0.3
     """Coefficient of the hindsight loss: cross entropy of the attention map with the cell that was rewarded."""
+    # A word that only occurs in answers is otherwise trained on the channels that questions select, but not on others.
+    naming_coef: float = 0.0
+    """Coefficient of the naming loss: cross entropy of where the true answer is detected with the attention map."""
+    # Otherwise steps that change nothing attend to anything, and frequent words such as `the` are given a meaning.
+    reading_coef: float = 0.0
+    """Coefficient of the reading loss, the mean frequency of the words that interpretation steps attend to."""
+    # With rewards alone, some seeds never mark walls as obstacles.
+    terrain_coef: float = 0.0
+    """Coefficient of the terrain loss: cross entropy of the terrain map with whether a move there was punished."""
     type_balanced_fraction: float = 0.6
     """Fraction of episodes for which a sentence type is sampled first, then a map that allows it."""
     # Those that random maps rarely trigger.
@@ -202,6 +217,8 @@ class TrainConfig:
     # So that the interpreter relies on sentence structure and can read words that it has not seen.
     word_dropout: float = 0.0
     """Fraction of the interpreter's input words replaced by random embeddings (not used by actor_critic)."""
+    word_dropout_words: str = "all"
+    """Words to which word dropout applies: `all`, or only words that were `answers` in training so far."""
     eval_interval: int = 10
     """Evaluate after this number of logged lines of metrics."""
     eval_episodes: int = 500
@@ -223,6 +240,7 @@ class TrainConfig:
         for name in ("word_weight_decay", "reader_weight_decay"):
             check_float(name, getattr(self, name), 0)
         check_float("word_dropout", self.word_dropout, 0, 1)
+        check_choice("word_dropout_words", self.word_dropout_words, WORD_DROPOUT_WORDS)
         check_int("eval_interval", self.eval_interval, 1)
         check_int("eval_episodes", self.eval_episodes, 1)
         for name, stage in self.stages.items():
@@ -308,7 +326,7 @@ _AT_LEAST_1 = (
     "target_update_interval",
     "exploration_steps",
 )
-_ABOVE_0 = ("lr", "planner_lr", "max_grad_norm", "clip_range")
+_ABOVE_0 = ("lr", "planner_lr", "sharpness_lr", "max_grad_norm", "clip_range")
 _FRACTIONS = (
     "target_accuracy",
     "reset_prob",
@@ -338,18 +356,26 @@ _OURS = AgentConfig(
     sharpness=2.0,
     gate_bound=8.0,
     planner_sweeps=20,
+    planner_discount=0.7,
+    obstacle_contrast=4.0,
+    supervised_terrain=True,
+    detection_bound=8.0,
+    salience=4.0,
+    coverage=True,
     init="he",
     pixel_offset=240.0,
     pixel_scale=64.0,
 )
+_PPO = PPOConfig(sharpness_lr=0.01, naming_coef=0.1, reading_coef=0.1, terrain_coef=0.3)
 PRESETS = {
     "fast": TrainConfig(
         agent=_OURS,
-        qa_pretraining=QAPretrainingConfig(updates=4000),
-        ppo=PPOConfig(iterations=100),
+        qa_pretraining=QAPretrainingConfig(updates=4000, gate_coef=0.03, reading_coef=0.1),
+        ppo=replace(_PPO, iterations=50),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
-        word_dropout=0.1,
+        word_dropout=0.5,
+        word_dropout_words="answers",
     ),
     "paper": TrainConfig(actor_critic=ActorCriticConfig(updates=200_000)),
     "smoke": TrainConfig(
@@ -358,11 +384,12 @@ PRESETS = {
         num_classes=20,
         split=JOINT,
         holdout=20.0,
-        qa_pretraining=QAPretrainingConfig(updates=1000, curriculum_episodes=3000),
-        ppo=PPOConfig(iterations=40),
+        qa_pretraining=QAPretrainingConfig(updates=1000, curriculum_episodes=3000, gate_coef=0.03, reading_coef=0.1),
+        ppo=replace(_PPO, iterations=40),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
-        word_dropout=0.1,
+        word_dropout=0.5,
+        word_dropout_words="answers",
     ),
 }
 """`fast` is ours, `paper` the paper's recipe, and `smoke` a small world for a first try."""

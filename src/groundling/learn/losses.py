@@ -71,6 +71,52 @@ def answer_loss(scores: Tensor, answers: Tensor) -> Tensor:
     return F.cross_entropy(scores[asked], answers[asked], reduction="sum") / asked.sum().clamp(min=1)
 
 
+def hindsight_loss(x_loc: Tensor, positions: Tensor) -> Tensor:
+    """Cross entropy of attention maps [B, N] with the rewarded positions [B]; -1 (unknown) is ignored."""
+    if x_loc.shape[0] != positions.shape[0]:
+        raise ValueError(f"maps and positions must have the same length, got {x_loc.shape[0]} and {positions.shape[0]}")
+    known = positions >= 0
+    probability = x_loc[known].gather(1, positions[known, None]).clamp(min=1e-6)
+    return -probability.log().sum() / known.sum().clamp(min=1)
+
+
+def naming_loss(scores: Tensor, x_loc: Tensor) -> Tensor:
+    """Cross entropy of the softmax of true answers' detection scores [B, N] with their questions' attention [B, N].
+
+    The answer names what the question refers to, so it should be detected there.
+    """
+    _same_shape(scores, x_loc)
+    return F.cross_entropy(scores, x_loc.detach(), reduction="sum") / max(1, len(x_loc))
+
+
+def reading_loss(attention: Tensor, tokens: Tensor, pad: int) -> Tensor:
+    """The mean frequency of attended words: attention [S, I, L] on the words of sentences [S, L].
+
+    The frequency of a word is the fraction of the sentences that contain it. A word that most sentences contain carries
+    no information, and a step that attends to it cannot be understood by people, even if it works.
+    """
+    tokens = tokens[:, : attention.shape[2]]
+    contains = torch.zeros(len(tokens), pad + 1, dtype=attention.dtype, device=tokens.device).scatter(1, tokens, 1.0)
+    frequency = contains.mean(0)[tokens]  # [S, L]
+    return (attention * frequency[:, None]).sum(2).mean()
+
+
+def terrain_loss(x_terr: Tensor, positions: Tensor, is_obstacle: Tensor) -> Tensor:
+    """Cross entropy of terrain maps [B, N] at positions [B] with whether an obstacle is there [B].
+
+    A position of -1 (the move told nothing about the terrain) is ignored.
+    """
+    _same_shape(positions, is_obstacle)
+    if x_terr.shape[0] != positions.shape[0]:
+        raise ValueError(
+            f"maps and positions must have the same length, got {x_terr.shape[0]} and {positions.shape[0]}"
+        )
+    known = positions >= 0
+    tried = x_terr[known].gather(1, positions[known, None])[:, 0]
+    loss = F.binary_cross_entropy(tried, is_obstacle[known].to(tried.dtype), reduction="sum")
+    return loss / known.sum().clamp(min=1)
+
+
 def _same_shape(*tensors: Tensor) -> None:
     shapes = {tuple(tensor.shape) for tensor in tensors}
     if len(shapes) != 1:

@@ -12,11 +12,19 @@ from groundling.agent import Model
 from groundling.agent.language import WordDropout
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
-from groundling.learn.losses import advantages, answer_loss, entropy, ppo_loss
+from groundling.learn.losses import (
+    advantages,
+    answer_loss,
+    entropy,
+    hindsight_loss,
+    naming_loss,
+    ppo_loss,
+    terrain_loss,
+)
 from groundling.learn.stage import RunningMeans, Stage, adamw
 from groundling.rollout import Frames, sample_actions
 from groundling.world.simulation import MOVES
-from groundling.world.types import Bools, Int16s
+from groundling.world.types import REWARD_UNIT, Bools, Int16s
 
 
 class Transition(NamedTuple):
@@ -33,6 +41,8 @@ class Transition(NamedTuple):
     log_prob: Tensor
     """Log probability of the action when it was sampled."""
     reward: Tensor
+    is_obstacle: Tensor
+    """Whether the action was blocked, or rewarded less than other steps."""
     value: Tensor
     terminated: Tensor
     ended: Tensor
@@ -52,6 +62,10 @@ class Rollout(NamedTuple):
     returns: Tensor
     hindsight: Tensor
     """The position in each view where the episode was rewarded in the end, see `hindsight_positions`."""
+    tried: Tensor
+    """The position in each view that the action moves to, -1 if the episode was rewarded there."""
+    is_obstacle: Tensor
+    """Whether the action was blocked or punished: a wall, the edge of the map or a wrong object is there."""
 
 
 class PPO(Stage):
@@ -61,7 +75,12 @@ class PPO(Stage):
 
     def __init__(self, model: Model, config: TrainConfig, log: SentenceLog) -> None:
         self.settings = config.ppo
-        optimizer = adamw(model, config, self.settings.lr, self.settings.planner_lr)
+        optimizer = adamw(
+            model,
+            config,
+            self.settings.lr,
+            {"planner": self.settings.planner_lr, "sharpness": self.settings.sharpness_lr},
+        )
         super().__init__(model, config, log, self.settings.num_envs, optimizer, self.settings.max_grad_norm)
 
     def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
@@ -103,6 +122,8 @@ class PPO(Stage):
             (advantage - advantage.mean()) / (advantage.std() + 1e-8),
             advantage + steps.value,
             torch.from_numpy(positions).to(self.device),
+            torch.from_numpy(tried_positions(actions, reached, self.envs.teacher.world.size)).to(self.device),
+            steps.is_obstacle,
         )
 
     def act(self, rng: np.random.Generator, metrics: RunningMeans) -> Transition:
@@ -119,12 +140,15 @@ class PPO(Stage):
         if truncated.any():
             final = Frames.of(step.after).to(self.device).select(truncated)
             bootstrap[truncated] = self.model(final.view(self.pictures), final.commands).value
+        punished = step.reward < self.envs.teacher.world.rewards.step - 0.5 / REWARD_UNIT
+        is_obstacle = punished | (step.after.state.agent == agent.numpy())
         return Transition(
             *frames,
             agent=agent,
             action=action,
             log_prob=_log_prob(output.action_logits, action),
             reward=torch.from_numpy(step.reward).float().to(self.device),
+            is_obstacle=torch.from_numpy(is_obstacle).to(self.device),
             value=output.value,
             terminated=terminated,
             ended=terminated | truncated,
@@ -151,9 +175,21 @@ class PPO(Stage):
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
             metrics.add_answers(frames, output.answer_scores)
-        losses |= self.auxiliary_losses(
-            output, frames.answers, flat(rollout.hindsight), hindsight_loss=settings.hindsight_coef
-        )
+        losses |= self.auxiliary_losses(output, frames.answers)
+        if output.x_loc is not None:
+            losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, flat(rollout.hindsight))
+        if output.x_loc_question is not None and settings.naming_coef:
+            asked = frames.answers >= 0
+            answered = frames.select(asked)
+            scores = self.model.detect_words(answered.view(self.pictures), answered.answers)
+            if scores is not None:
+                losses["naming_loss"] = settings.naming_coef * naming_loss(scores, output.x_loc_question[asked])
+        reading = self.reading(torch.cat([frames.commands, frames.questions])) if settings.reading_coef else None
+        if reading is not None:
+            losses["reading_loss"] = settings.reading_coef * reading
+        if output.x_terr is not None and settings.terrain_coef:
+            tried, is_obstacle = flat(rollout.tried), flat(rollout.is_obstacle)
+            losses["terrain_loss"] = settings.terrain_coef * terrain_loss(output.x_terr, tried, is_obstacle)
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())
@@ -177,6 +213,15 @@ def hindsight_positions(
         row, column = (goal - at + size - 1).T  # the agent is in the center of a view of side 2 size - 1
         positions[t, known] = (row * (2 * size - 1) + column)[known]
     return positions
+
+
+def tried_positions(actions: NDArray[np.int64], reached: Bools, size: int) -> NDArray[np.int64]:
+    """[T, B]: the position in the agent's view that its action moves to, -1 if the episode was rewarded there.
+
+    A rewarded object is an obstacle for every other command, so reaching it says nothing about obstacles.
+    """
+    row, column = (MOVES[actions] + size - 1).transpose(2, 0, 1)  # the agent is in the center of its view
+    return np.where(reached, -1, row * (2 * size - 1) + column)
 
 
 def _log_prob(logits: Tensor, actions: Tensor) -> Tensor:

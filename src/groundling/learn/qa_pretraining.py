@@ -42,6 +42,9 @@ class QAPretraining(Stage):
         answer = self.model.answer(seen, frames.questions, self.word_dropout(rng))
         losses = {"answer_loss": answer_loss(answer.scores, frames.answers)}
         losses |= self.auxiliary_losses(answer, frames.answers, gate_loss=settings.gate_coef)
+        reading = self.reading(frames.questions) if settings.reading_coef else None
+        if reading is not None:
+            losses["reading_loss"] = settings.reading_coef * reading
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())

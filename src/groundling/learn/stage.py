@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from groundling import seeds
 from groundling.agent import Answer, Model, Output
 from groundling.agent.language import WordDropout
+from groundling.agent.view import distinct_rows
 from groundling.errors import TrainingError
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
+from groundling.learn.losses import reading_loss
 from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
 
 
@@ -119,18 +121,34 @@ class Stage(ABC):
     def observe(self) -> Frames:
         """The current observations, whose sentences are logged as seen in training."""
         self.log.add(self.envs.episode)
+        self.model.add_answer_words(self.answered())
         return Frames.of(self.envs.episode).to(self.device)
 
     def word_dropout(self, rng: np.random.Generator) -> WordDropout | None:
         """The word dropout of the config, if there is one and the model supports it."""
         probability = self.config.word_dropout
-        return WordDropout(probability, rng) if probability and self.model.supports_word_dropout else None
+        if not probability or not self.model.supports_word_dropout:
+            return None
+        if self.config.word_dropout_words == "all":
+            return WordDropout(probability, rng)
+        if not self.model.has_answer_head:  # it is never told an answer
+            return None
+        return WordDropout(probability, rng, self.answered())
 
-    def auxiliary_losses(
-        self, output: Output | Answer, answers: Tensor, hindsight: Tensor | None = None, **coefs: float
-    ) -> dict[str, Tensor]:
+    def reading(self, sentences: Tensor) -> Tensor | None:
+        """The reading loss of sentences [B, L]; None for a model without an interpreter."""
+        distinct, _ = distinct_rows(sentences)
+        distinct = distinct[(distinct != self.model.spec.pad).any(1)]
+        attention = self.model.word_attention(distinct) if len(distinct) else None
+        return None if attention is None else reading_loss(attention, distinct, self.model.spec.pad)
+
+    def answered(self) -> Tensor:
+        """[words]: whether each word was an answer in training so far"""
+        return torch.from_numpy(self.log.answers > 0).to(self.device)
+
+    def auxiliary_losses(self, output: Output | Answer, answers: Tensor, **coefs: float) -> dict[str, Tensor]:
         """The model's own losses, each multiplied by its coefficient in `coefs`, if there is one."""
-        losses = self.model.auxiliary_losses(output, answers, hindsight)
+        losses = self.model.auxiliary_losses(output, answers)
         return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items()}
 
     def descend(self, loss: Tensor) -> float:
@@ -173,8 +191,10 @@ class Stage(ABC):
                 self.optimizer.state[parameters[owner]][key] = tensor.clone()
 
 
-def adamw(model: Model, config: TrainConfig, lr: float, planner_lr: float | None = None) -> torch.optim.Optimizer:
-    """AdamW with the learning rates and weight decays of the model's parameter groups."""
+def adamw(
+    model: Model, config: TrainConfig, lr: float, lrs: Mapping[str, float] | None = None
+) -> torch.optim.Optimizer:
+    """AdamW with the weight decays of the model's parameter groups; `lrs`: learning rates of some of them."""
     decays = {"word_embeddings": config.word_weight_decay, "reader_input": config.reader_weight_decay}
     groups = model.parameter_groups()
     grouped = {id(parameter) for group in groups.values() for parameter in group}
@@ -183,7 +203,7 @@ def adamw(model: Model, config: TrainConfig, lr: float, planner_lr: float | None
         [
             {
                 "params": parameters,
-                "lr": planner_lr if name == "planner" and planner_lr is not None else lr,
+                "lr": (lrs or {}).get(name, lr),
                 "weight_decay": decays.get(name, 0.0),
             }
             for name, parameters in groups.items()

@@ -8,8 +8,8 @@ agent.save("mine.safetensors")
 """
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -23,7 +23,7 @@ from torch import Tensor
 from groundling.agent import Model, View
 from groundling.agent.checkpoint import Checkpoint, load, save
 from groundling.agent.model import InterpreterModel
-from groundling.errors import InputError, cut, nearest, quote
+from groundling.errors import Cancelled, InputError, cut, nearest, quote
 from groundling.imports import is_imported, names_code
 from groundling.learn.config import TrainConfig
 from groundling.learn.few_shot import Example, learn_word, with_more_words
@@ -32,7 +32,7 @@ from groundling.rollout import sample_actions
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.splits import JOINT, Split
 from groundling.teacher.teacher import Teacher, make_teacher
-from groundling.world.catalog import CELL_PIXELS
+from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 
 WEIGHTS = Path(str(resources.files("groundling"))) / "weights"
 Explanation = dict[str, NDArray[np.float32]]
@@ -45,6 +45,8 @@ class TrainedAgent:
 
     checkpoint: Checkpoint
     config: TrainConfig
+    taught: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict, repr=False)
+    """What each word named that was taught to this agent: pictures [E, side, side, 3]. Not saved with the agent."""
 
     @property
     def model(self) -> Model:
@@ -146,7 +148,7 @@ class TrainedAgent:
         """A new agent that knows `word`, learned from examples (image, question, answer); this one is unchanged.
 
         The word is one of the agent's lexicon or a new one, and the answer of every example. Teaching raises Cancelled
-        as soon as `cancelled` returns true.
+        if `cancelled` returns true.
         """
         if not examples:
             raise InputError(f"examples of {word!r} must be at least one, got none")
@@ -158,20 +160,28 @@ class TrainedAgent:
             raise InputError(f"agent must be of method 'ours' to learn a word, got {model.config.method!r}")
         words = self.words if word in self.words else Lexicon.of_words((*self.words, word), self.lexicon.language).words
         model = copy.deepcopy(model) if words == self.words else with_more_words(model, len(words))
-        taught = replace(self, checkpoint=replace(self.checkpoint, model=model, words=words))
+        checkpoint = replace(self.checkpoint, model=model, words=words)
+        if cancelled is not None and cancelled():
+            raise Cancelled
+        catalog = self.config.catalog()
         novel = set(self.split.held_out_words) if self.split.kind == "novel" else set()
-        objects = self.lexicon.class_words(self.config.catalog().classes)
-        known = [name for name in objects if name not in novel and name != word]
+        words_of = dict(zip(catalog.classes, self.lexicon.class_words(catalog.classes), strict=True))
+        known = [name for name in catalog.classes if words_of[name] not in novel and words_of[name] != word]
+        pictures = catalog.only(known).pictures[CELL_PIXELS]
+        taught = [cells for name, cells in self.taught.items() if name != word]
+        memory = np.concatenate([pictures[FIRST_ICON:], *taught])
         images = []
         for image, _, _ in examples:
             array, single = self._images(image)
             if not single:
                 raise InputError(f"image of an example must be of shape [H, W, 3], got {array.shape}")
             images.append(array[0])
-        questions = [taught._tokens(question) for _, question, _ in examples]
-        known_objects = [words.index(name) for name in known]
-        learn_word(model, words.index(word), known_objects, np.stack(images), questions, cancelled)
-        return taught
+        questions = [replace(self, checkpoint=checkpoint)._tokens(question) for _, question, _ in examples]
+        known_objects = [words.index(words_of[name]) for name in known]
+        named = learn_word(
+            model, words.index(word), known_objects, pictures[:FIRST_ICON], memory, np.stack(images), questions
+        )
+        return replace(self, checkpoint=checkpoint, taught={**self.taught, word: named})
 
     def save(self, path: str | Path, half: bool = False) -> None:
         """Write the agent to a file that `groundling.load` reads; `half` stores it in half precision."""

@@ -51,9 +51,12 @@ def report(
     return {
         "command": train_command(config),
         "minutes": round(provenance["progress"]["seconds"] / 60, 2),
+        "frames": provenance["progress"]["frames"],
         "env_steps": provenance["progress"]["env_steps"],
+        "versions": provenance["versions"],
         "split": config.split,
         "holdout": agent.split.holdout,
+        "split_seed": config.split_seed,
         "phase": phase,
         "sentences_sha256": provenance["sentences"]["sha256"],
         "leaks": {"leaked": len(leaks.leaked), "unknown": leaks.unknown, "sentences": leaks.sentences},

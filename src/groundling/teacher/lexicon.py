@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from groundling.errors import InputError, nearest
 from groundling.teacher.language import Language
-from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT
+from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
 
 
 def split_words(text: str) -> list[str]:
@@ -68,6 +68,14 @@ class Lexicon:
     def tokens_of(self, words: Iterable[str]) -> NDArray[np.int16]:
         """The tokens of some words."""
         return np.array([self.token[word] for word in words], np.int16)
+
+    @cached_property
+    def content_words(self) -> tuple[str, ...]:
+        """The words that name something in the world: objects, attributes, directions and relations."""
+        attributes = (attribute.name for attribute in self.language.attributes)
+        classes = (DIRECTION, RELATION, *(name for name in attributes if name != OBJECT))
+        words = [word for name in classes for word in self.language.word_classes.get(name, ())]
+        return tuple(dict.fromkeys((*self.objects, *words)))
 
     @cached_property
     def answers(self) -> tuple[str, ...]:

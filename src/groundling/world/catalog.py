@@ -178,10 +178,14 @@ class Catalog:
                     f"class must be one of the {len(self.classes)} in the catalog, "
                     f"got {name!r:.80}{nearest(name[:40], self.classes)}"
                 )
-        icons = [k for k, c in enumerate(self.icon_class) if self.classes[c] in names]
+        return self.select([k for k, c in enumerate(self.icon_class) if self.classes[c] in names])
+
+    def select(self, icons: Sequence[int]) -> "Catalog":
+        """Return a catalog with only these icons."""
+        entries = self._entries
         cells = [*range(FIRST_ICON), *(FIRST_ICON + k for k in icons)]
         return Catalog._of(
-            [self._entries[k] for k in icons],
+            [entries[k] for k in icons],
             {side: pictures[cells] for side, pictures in self.pictures.items()},
             {key: tuple(values[k] for k in icons) for key, values in self.attributes.items()},
         )
