@@ -72,7 +72,7 @@ class AgentConfig(ModelConfig):
     """Exponent of the odds of an obstacle in the planner `value_iteration` (None: obstacles are x_terr ** 10)."""
     # The policy gradient marks floor as a half obstacle, because steeper values give larger differences of actions.
     supervised_terrain: bool = False
-    """Whether terrain learns only which moves were punished (`ppo.terrain_coef`), without gradients of the planner."""
+    """Whether terrain learns only which moves met obstacles (`ppo.terrain_coef`), without gradients of the planner."""
     temperature: float | None = None
     """Initial, learned inverse temperature of the word attention (None: fixed to 1, as in the paper)."""
     # A mixture of two objects detects only one: that with the larger score takes all attention.

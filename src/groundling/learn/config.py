@@ -114,7 +114,7 @@ class PPOConfig:
     """Coefficient of the reading loss, the mean frequency of the words that interpretation steps attend to."""
     # With rewards alone, some seeds never mark walls as obstacles.
     terrain_coef: float = 0.0
-    """Coefficient of the terrain loss: cross entropy of the terrain map with whether a move there was punished."""
+    """Coefficient of the terrain loss: cross entropy of the terrain map with whether a move there met an obstacle."""
     type_balanced_fraction: float = 0.6
     """Fraction of episodes for which a sentence type is sampled first, then a map that allows it."""
     # Those that random maps rarely trigger.
@@ -371,7 +371,7 @@ PRESETS = {
     "fast": TrainConfig(
         agent=_OURS,
         qa_pretraining=QAPretrainingConfig(updates=4000, gate_coef=0.03, reading_coef=0.1),
-        ppo=replace(_PPO, iterations=50),
+        ppo=replace(_PPO, iterations=40),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
         word_dropout=0.5,

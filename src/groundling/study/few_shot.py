@@ -15,8 +15,12 @@ from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import CELL_PIXELS, Catalog
 from groundling.world.rendering import draw, view_cells
 
-COUNTS = (1, 2, 5, 10, 50)
-DRAWS = 5
+COUNTS = (1, 2, 3, 5, 10)
+DRAWS = 3
+OBJECTS = range(2, 9)
+"""Numbers of objects on a map, after one example."""
+USUAL_OBJECTS = 5
+"""The number in all other tests."""
 EXAMPLE_TYPE = "rec_loc2obj"
 """The type of the examples' questions, such as `What is in the north?`"""
 BATCH = 64
@@ -57,40 +61,50 @@ def word_examples(agent: TrainedAgent, word: str, catalog: Catalog | None = None
 
 
 def icon_examples(agent: TrainedAgent, word: str, icons: Sequence[int]) -> list[Example]:
-    """One example of each icon."""
-    return [next(word_examples(agent, word, with_icons(agent, word, [k]))) for k in icons]
+    """One example of each icon; an icon may be listed several times."""
+    supplies = {icon: word_examples(agent, word, with_icons(agent, word, [icon])) for icon in {*icons}}
+    return [next(supplies[icon]) for icon in icons]
 
 
 def measure(agent: TrainedAgent, word: str, episodes: int) -> dict[str, Any]:
-    """Success rate and QA accuracy with one word without examples, and after each count of examples, for each draw."""
-    teacher = word_teacher(agent, word)
-    supply = word_examples(agent, word)
-    result: dict[str, Any] = {"word": word, "untaught": _scores(agent, teacher, episodes), "taught": []}
-    for count in COUNTS:
-        for draw_number in range(DRAWS):
-            taught = agent.teach(word, [next(supply) for _ in range(count)])
-            scores = _scores(taught, teacher, episodes)
-            result["taught"].append({"examples": count, "draw": draw_number, **scores})
-    return result
+    """Scores with one word, as what can be known of it grows.
 
-
-def measure_icons(agent: TrainedAgent, word: str, episodes: int, objects: int = 5) -> dict[str, Any]:
-    """Scores after one example, on the icon shown and on the other icons; and after one example of each icon.
-
-    `objects`: number of objects on every map.
+    `untaught`: without an example. `one_icon`: after one example, on maps with the icon shown, for each number of
+    objects; `other_icons`: on maps with the other icons. `each_icon`: after one example of each icon, with all icons.
+    `random`: after each count of examples of icons drawn at random, on the icons shown and on the others.
     """
-    count = int((agent.config.catalog().icon_class == agent.config.catalog().classes.index(word)).sum())
+    catalog = agent.config.catalog()
+    count = int((catalog.icon_class == catalog.classes.index(word)).sum())
     one, each = (agent.teach(word, icon_examples(agent, word, range(k))) for k in (1, count))
-    tests = {"icon_shown": (one, [0]), "other_icons": (one, range(1, count)), "all_icons_shown": (each, range(count))}
-    return {
+
+    def scores(taught: TrainedAgent, icons: Collection[int], objects: int = USUAL_OBJECTS) -> dict[str, float] | None:
+        if not icons:
+            return None
+        return _scores(taught, word_teacher(agent, word, with_icons(agent, word, icons), objects), episodes)
+
+    result: dict[str, Any] = {
         "word": word,
-        "objects": objects,
-        **{
-            name: _scores(taught, word_teacher(agent, word, with_icons(agent, word, icons), objects), episodes)
-            for name, (taught, icons) in tests.items()
-            if icons
-        },
+        "untaught": scores(agent, range(count)),
+        "one_icon": {str(objects): scores(one, [0], objects) for objects in OBJECTS},
+        "other_icons": scores(one, range(1, count)),
+        "each_icon": scores(each, range(count)),
+        "random": [],
     }
+    rng = np.random.default_rng(seeds.FEW_SHOT_EXAMPLES)
+    for examples in COUNTS:
+        for draw_number in range(DRAWS):
+            icons = rng.integers(count, size=examples).tolist()
+            taught = agent.teach(word, icon_examples(agent, word, icons))
+            shown = {*icons}
+            result["random"].append(
+                {
+                    "examples": examples,
+                    "draw": draw_number,
+                    "shown": scores(taught, shown),
+                    "other": scores(taught, {*range(count)} - shown),
+                }
+            )
+    return result
 
 
 def measure_sequence(agent: TrainedAgent, words: Sequence[str], episodes: int) -> dict[str, Any]:
@@ -125,18 +139,31 @@ def _scores(agent: TrainedAgent, teacher: Teacher, episodes: int) -> dict[str, f
     return {"success_rate": float(record.success.mean()), "qa_accuracy": float(record.correct.mean())}
 
 
-def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over words and draws for each count of examples, 0 included, with 95 % intervals over words."""
-    rows = [{"examples": 0, **_over_words([[r["untaught"]] for r in results])}]
-    for count in COUNTS:
-        by_word = [[t for t in result["taught"] if t["examples"] == count] for result in results]
-        rows.append({"examples": count, **_over_words(by_word)})
+def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means over words and draws of the measurements of `measure`, with 95 % intervals over words.
+
+    Words all of whose icons were shown have no score on other icons.
+    """
+    rows: dict[str, Any] = {name: _over_words([[r[name]] for r in results]) for name in ("untaught", "other_icons")}
+    rows["each_icon"] = _over_words([[r["each_icon"]] for r in results])
+    rows["one_icon"] = {str(n): _over_words([[r["one_icon"][str(n)]] for r in results]) for n in OBJECTS}
+    rows["random"] = [
+        {
+            "examples": count,
+            **{
+                part: _over_words([[t[part] for t in r["random"] if t["examples"] == count] for r in results])
+                for part in ("shown", "other")
+            },
+        }
+        for count in COUNTS
+    ]
     return rows
 
 
-def _over_words(by_word: list[list[dict[str, float]]]) -> dict[str, Any]:
+def _over_words(by_word: list[list[dict[str, float] | None]]) -> dict[str, Any]:
+    known = [[scores for scores in draws if scores is not None] for draws in by_word]
     means = {
-        name: np.array([np.mean([scores[name] for scores in draws]) for draws in by_word])
+        name: np.array([np.mean([scores[name] for scores in draws]) for draws in known if draws])
         for name in ("success_rate", "qa_accuracy")
     }
     estimates = {name: Estimate.of_mean(values, low=0, high=1) for name, values in means.items()}
