@@ -231,13 +231,13 @@ def few_shot(
     allow_import: AllowImport = False,
     as_json: Json = False,
 ) -> None:
-    """Teach an agent each novel word from 1 to 50 examples, and evaluate it."""
+    """Teach an agent each novel word from 1 to 10 examples, then all of them in sequence, and evaluate it."""
     needs("agent")
     needs("study")
     from groundling.atomic_write import atomic_write
     from groundling.study.curves import few_shot as curve
     from groundling.study.curves import write
-    from groundling.study.few_shot import measure, summary
+    from groundling.study.few_shot import USUAL_OBJECTS, measure, measure_sequence, summary
 
     check_int("episodes", episodes, 1)
     set_threads(threads)
@@ -248,17 +248,31 @@ def few_shot(
     words = loaded.split.held_out_words
     console = Console(stderr=True)
     results = [measure(loaded, word, episodes) for word in track(words, "Teaching", console=console)]
-    by_count = summary(results)
-    record = {"agent": agent, "episodes": episodes, "summary": by_count, "words": results}
+    means = summary(results)
+    sequence = measure_sequence(loaded, words, 10 * episodes)  # small losses of old words count
+    record = {"agent": agent, "episodes": episodes, "summary": means, "sequence": sequence, "words": results}
     atomic_write(out / "few_shot.json", (json.dumps(record, indent=1) + "\n").encode())
-    write(partial(curve, by_count), out / "few_shot.svg")
+    write(partial(curve, means), out / "few_shot.svg")
     if as_json:
         return print_json(record)
     rows = [
-        (row["examples"], *(f"{100 * row[name]['mean']:.1f}" for name in ("success_rate", "qa_accuracy")))
-        for row in by_count
+        ("no example", means["untaught"]),
+        *((f"1 example, icon shown, {n} objects", scores) for n, scores in means["one_icon"].items()),
+        ("1 example, other icons", means["other_icons"]),
+        ("1 example of each icon", means["each_icon"]),
+        *((f"{row['examples']} random examples, icons shown", row["shown"]) for row in means["random"]),
+        *((f"{row['examples']} random examples, other icons", row["other"]) for row in means["random"]),
     ]
-    print_table(f"Means over {len(words)} words", ("examples", "success rate, %", "QA accuracy, %"), rows)
+    columns = (f"taught one by one, {USUAL_OBJECTS} objects", "success rate, %", "QA accuracy, %")
+    print_table(f"Means over {len(words)} words", columns, [(name, *_percentages(row)) for name, row in rows if row])
+    parts = {"before": "old words, before", "after": "old words, after", "new_words": "new words"}
+    rows = [(name, {key: {"mean": mean} for key, mean in sequence[part].items()}) for part, name in parts.items()]
+    columns = ("taught in sequence", *columns[1:])
+    print_table(f"All {len(words)} words", columns, [(name, *_percentages(row)) for name, row in rows])
+
+
+def _percentages(scores: dict[str, Any]) -> list[str]:
+    return [f"{100 * scores[name]['mean']:.1f}" for name in ("success_rate", "qa_accuracy")]
 
 
 def figures(

@@ -43,19 +43,28 @@ def learning(runs: Mapping[str, Sequence[dict[str, Any]]]) -> Figure:
     return figure
 
 
-def few_shot(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Success rate and QA accuracy with a new word against the number of examples, with 95 % intervals over words."""
-    figure = Figure(figsize=(4.2, 2.8), layout="constrained")
-    axis = figure.subplots()
-    for name, label, marker, fill in (
-        ("success_rate", "success rate", "o", "black"),
-        ("qa_accuracy", "QA accuracy", "s", "white"),
+def few_shot(means: dict[str, Any]) -> Figure:
+    """Scores with a new word against the number of examples and of objects, with 95 % intervals over words."""
+    figure = Figure(figsize=(6.4, 2.8), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    icons = {part: {row["examples"]: row[part] for row in means["random"] if row[part]} for part in ("shown", "other")}
+    objects = {int(number): scores for number, scores in means["one_icon"].items()}
+    for axis, points, of, color in (
+        (left, icons["shown"], ", icons shown", "black"),
+        (left, icons["other"], ", other icons", "0.6"),
+        (right, objects, "", "black"),
     ):
-        mean, low, high = (np.array([100 * row[name][part] for row in rows]) for part in ("mean", "low", "high"))
-        style: dict[str, Any] = {"marker": marker, "color": "black", "mfc": fill, "capsize": 2}
-        axis.errorbar(range(len(rows)), mean, (mean - low, high - mean), label=label, **style)
-    axis.set_xticks(range(len(rows)), [str(row["examples"]) for row in rows])
-    axis.set(xlabel="examples of the word", ylabel="%", ylim=(0, 101))
-    axis.grid(alpha=0.3)
-    axis.legend(loc="lower right")
+        for name, label, marker, fill in (
+            ("success_rate", "success rate", "o", color),
+            ("qa_accuracy", "QA accuracy", "s", "white"),
+        ):
+            parts = [[100 * scores[name][part] for scores in points.values()] for part in ("mean", "low", "high")]
+            mean, low, high = np.array(parts)
+            style: dict[str, Any] = {"marker": marker, "color": color, "mfc": fill, "capsize": 2}
+            axis.errorbar([*points], mean, (mean - low, high - mean), label=label + of, **style)
+    left.set(xlabel="random examples of the word", ylabel="%", ylim=(0, 101), title="among five objects")
+    right.set(xlabel="objects on the map", title="after one example, icon shown")
+    for axis in (left, right):
+        axis.grid(alpha=0.3)
+        axis.legend(loc="lower right", fontsize="small")
     return figure
