@@ -64,7 +64,7 @@ class ActorCritic(Stage):
             loss = loss + qa_loss
             metrics.add("answer_loss", qa_loss.item())
             metrics.add_answers(now, output.answer_scores)
-        for name, own in self.auxiliary_losses(output, now.answers).items():
+        for name, own in self.auxiliary_losses(output, now.answers, gate_loss=0, reading_loss=0).items():
             loss = loss + own
             metrics.add(name, own.item())
         self.replay.error[where] = error.abs().cpu().numpy()
