@@ -372,8 +372,8 @@ _PPO = PPOConfig(sharpness_lr=0.01, naming_coef=0.1, reading_coef=0.1, terrain_c
 PRESETS = {
     "fast": TrainConfig(
         agent=_OURS,
-        qa_pretraining=replace(_QA, updates=4000),
-        ppo=replace(_PPO, iterations=40),
+        qa_pretraining=replace(_QA, updates=6000),
+        ppo=replace(_PPO, iterations=60),
         word_weight_decay=0.5,
         reader_weight_decay=1.0,
         word_dropout=0.5,
