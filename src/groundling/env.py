@@ -129,7 +129,8 @@ class EnvOptions:
     def teacher(self) -> Teacher:
         """The teacher with these settings."""
         language = self.language if isinstance(self.language, Language) else Language.load(self.language)
-        language = with_lexicon(language, self.lexicon, self.lexicon_seed)
+        catalog = self.icons if isinstance(self.icons, Catalog) else Catalog.load(self.icons)
+        language = with_lexicon(language, self.lexicon, self.lexicon_seed, catalog.classes)
         maps: Any = self.maps
         world = WorldConfig(self.size, self.objects, self.walls, self.max_steps, maps, _rewards(self.rewards))
         sampling = SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, self.types)
@@ -139,7 +140,7 @@ class EnvOptions:
             self.holdout,
             self.split_seed,
             self.phase,
-            self.icons if isinstance(self.icons, Catalog) else Catalog.load(self.icons),
+            catalog,
             sampling,
             language=language,
         )

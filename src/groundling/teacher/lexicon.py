@@ -42,8 +42,8 @@ class Lexicon:
     @classmethod
     def of_classes(cls, language: Language, classes: Iterable[str]) -> "Lexicon":
         """The lexicon for icons of these classes; a class that the language has no word for is its own word."""
-        known = language.concepts[OBJECT]
-        return cls(language, (name for name in classes if name not in known))
+        known = set(language.concepts[OBJECT])
+        return cls(language, (language.new_objects.get(name, name) for name in classes if name not in known))
 
     @classmethod
     def of_words(cls, words: Iterable[str], language: Language | None = None) -> "Lexicon":
@@ -63,6 +63,7 @@ class Lexicon:
     def class_words(self, classes: Iterable[str]) -> tuple[str, ...]:
         """The words for icons of these classes."""
         words = dict(zip(self.language.concepts[OBJECT], self.language.word_classes[OBJECT], strict=True))
+        words.update(self.language.new_objects)
         return tuple(words.get(name, name) for name in classes)
 
     def tokens_of(self, words: Iterable[str]) -> NDArray[np.int16]:
