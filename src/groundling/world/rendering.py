@@ -8,10 +8,16 @@ from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Ca
 from groundling.world.types import Int16s, State
 
 
-def view_cells(state: State) -> Int16s:
-    """[B, 2 size - 1, 2 size - 1]: the cell ids around the agent, which is at the center; OUTSIDE beyond the map."""
+def view_cells(state: State, out: Int16s | None = None) -> Int16s:
+    """[B, 2 size - 1, 2 size - 1]: the cell ids around the agent, which is at the center; OUTSIDE beyond the map.
+
+    They are written into `out` if given.
+    """
     side = 2 * state.size - 1
-    cells = np.empty((len(state.agent), side, side), np.int16)
+    shape = (len(state.agent), side, side)
+    cells = np.empty(shape, np.int16) if out is None else out
+    if cells.shape != shape or cells.dtype != np.int16:
+        raise ValueError(f"out must be an int16 array of shape {shape}, got {cells.dtype} {cells.shape}")
     _view_cells(state.grid, state.agent, state.size, cells)
     return cells
 
