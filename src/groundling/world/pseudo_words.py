@@ -11,10 +11,10 @@ MAX_TRIES = 50
 """Words in a row that are taken, before longer ones are tried."""
 
 
-def pseudo_words(rng: np.random.Generator, taken: Iterable[str]) -> Iterator[str]:
-    """Pronounceable words such as `grafek`, each once and none of `taken`: two syllables, or more when few are left."""
+def pseudo_words(rng: np.random.Generator, taken: Iterable[str], syllables: int = 2) -> Iterator[str]:
+    """Pronounceable words such as `grafek`, each once and none of `taken`; they get longer when few are left."""
     used = set(taken)
-    syllables, tries = 2, 0
+    tries = 0
     while True:
         word = _pseudo_word(rng, syllables)
         tries += 1

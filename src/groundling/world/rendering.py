@@ -62,11 +62,24 @@ def draw(cells: Int16s, pictures: Pixels, out: Pixels | None = None) -> Pixels:
     return out
 
 
+MAX_CACHED = 1000
+"""Pictures that stay in the processor's cache."""
+
+
 @kernel
 def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     batch, rows, columns = cells.shape
     side, words = pictures.shape[1:]
     for b in range(batch):
+        if len(pictures) > MAX_CACHED:  # read all icons at once before they are drawn, not one after another
+            touched = np.uint32(0)
+            for row in range(rows):
+                for column in range(columns):
+                    cell = cells[b, row, column]
+                    if cell > FIRST_ICON:
+                        for y in range(0, side, 2):
+                            touched ^= pictures[cell, y, 0]
+            out[b, 0, 0] = touched  # overwritten below
         for row in range(rows):
             for y in range(side):
                 for column in range(columns):
