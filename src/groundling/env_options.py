@@ -56,7 +56,7 @@ class EnvOptions:
     phase: str = "train"
     """`train`: sentences without anything held out; `test`: only sentences that contain something held out."""
     icons: str | Path | Catalog | None = None
-    """A folder of icons that replaces the built-in ones, or `+FOLDER` to add to them."""
+    """A folder of icons that replaces the built-in ones, `+FOLDER` to add to them, or `procedural:CLASSES`."""
     observation: str = "pixels"
     """What the agent sees: `pixels` (key `image`), `cells` (the id of each cell) or `text` (sentences; then command and
     question are text, too)."""

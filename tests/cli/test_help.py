@@ -26,7 +26,7 @@ COMMANDS = {
     "check-leaks",
     "convert",
     "warm",
-    *(f"bench {name}" for name in ("world", "agent", "learn", "page")),
+    *(f"bench {name}" for name in ("world", "agent", "learn", "scale", "page")),
 }
 PRESETS = {"train fast", "train paper", "train smoke"}
 

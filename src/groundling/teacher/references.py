@@ -305,10 +305,8 @@ def emit(s: int, picked: int, k: int, position: int, referred: int, scratch: Scr
         if tables.restricted:
             row = types[t, FIRST_ROW]
             for slot in range(len(slots)):
-                row += (
-                    tables.group[types[t, USED + 2 * len(slots) + slot], slots[slot]]
-                    * types[t, USED + len(slots) + slot]
-                )
+                group = tables.group[types[t, USED + 2 * len(slots) + slot], slots[slot]]
+                row += group * types[t, USED + len(slots) + slot]
             if not tables.allowed[row, tables.token[len(tables.token) - 1, outcome] if asked != TARGET else 0]:
                 continue
         if picked >= 0 and scratch.found[t] == k:

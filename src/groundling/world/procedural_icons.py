@@ -138,6 +138,9 @@ def _picture(look: _Look, color: str) -> Pixels:
     image = np.empty((CELL_PIXELS, CELL_PIXELS, 3), np.uint8)
     image[:] = FLOOR_COLOR
     image[look.shape] = main
-    image[look.shape & look.tint] = (main + 2 * np.array(WHITE)) // 3
+    surround = look.shape.copy()
+    surround[MARK, MARK] = False
+    is_most = (surround & look.tint).sum() > surround.sum() / 2  # the tint is never more than the color
+    image[look.shape & (look.tint != is_most)] = (main + 2 * np.array(WHITE)) // 3
     image[MARK, MARK] = np.where(look.mark[..., None], BLACK, WHITE)
     return image
