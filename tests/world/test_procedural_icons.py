@@ -101,7 +101,9 @@ def test_larger_pictures_and_derived_catalogs() -> None:
 
 def test_as_many_classes_as_there_are_cell_ids() -> None:
     catalog = procedural_catalog(MAX_ICONS)
-    assert catalog.cells - 1 == np.iinfo(np.int16).max
+    assert catalog.cells == np.iinfo(np.int16).max
+    with pytest.raises(InputError, match="words must be at most 32766, got 32948; use fewer classes"):
+        EnvOptions(icons=catalog).teacher()
     assert catalog.icon_class.max() == len(catalog.classes) - 1 == MAX_ICONS - 1
 
 

@@ -68,7 +68,7 @@ def side_row(side: int, seconds: float) -> Row:
     frame = ((2 * side - 1) * CELL_PIXELS) ** 2
     walls = (0, round(15 * side**2 / 49))  # the density of the paper's maps
     teacher = Teacher(WorldConfig(size=side, walls=walls))
-    sizes = {"side": side, "cells": side**2}
+    sizes: Row = {"side": side, "cells": side**2}
     row = world_row(sizes, teacher, max(8, min(BATCH, PIXELS_AT_ONCE // frame)), seconds)
     if importlib.util.find_spec("minigrid") is not None:
         row["minigrid_us"] = minigrid_us(side, seconds)
@@ -128,7 +128,7 @@ def cpu_us(run: Callable[[], int], seconds: float) -> float:
 
 def minigrid_us(side: int, seconds: float) -> float:
     """The same for a step of Minigrid, without images, in an empty room of the same size."""
-    from minigrid.envs import EmptyEnv
+    from minigrid.envs.empty import EmptyEnv
 
     env: Any = EmptyEnv(size=side + 2)  # it counts the walls around the room
     env.reset(seed=0)

@@ -11,6 +11,10 @@ from groundling.teacher.language import Language
 from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT
 
 
+MAX_WORDS = (1 << 15) - 2
+"""Tokens, and the padding that follows them, are 16-bit integers."""
+
+
 def split_words(text: str) -> list[str]:
     """The words of a sentence, in lower case; `.` and `?` are words."""
     return text.lower().replace(".", " . ").replace("?", " ? ").split()
@@ -35,6 +39,8 @@ class Lexicon:
             check_new_word(word, self.language)
         self.objects = self.language.word_classes[OBJECT] + new
         self.words = (*self.language.words, *new)
+        if len(self.words) > MAX_WORDS:
+            raise InputError(f"words must be at most {MAX_WORDS}, got {len(self.words)}; use fewer classes")
         self.token = {word: k for k, word in enumerate(self.words)}
         self.pad = len(self.words)
         """Token that pads sentences and means "no answer": one past the last word."""
