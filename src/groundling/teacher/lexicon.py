@@ -10,7 +10,6 @@ from groundling.errors import InputError, nearest
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT
 
-
 MAX_WORDS = (1 << 15) - 2
 """Tokens, and the padding that follows them, are 16-bit integers."""
 
