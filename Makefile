@@ -17,9 +17,10 @@ test: .venv/dev chromium
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # Adapters whose packages are large, or exclude those of `test`: each in an environment of its own.
-test-adapters: .venv-inspect/done .venv-openenv/done
-	.venv-inspect/bin/pytest tests/adapters/test_inspect.py tests/adapters/test_trl.py
-	.venv-openenv/bin/pytest tests/adapters/test_openenv.py
+test-adapters: .venv-inspect/done .venv-openenv/done .venv-trl/done
+	.venv-inspect/bin/pytest tests/adapters/test_inspect.py
+	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py
+	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py
 
 bench: .venv/dev
 	$(BIN)/groundling bench world
@@ -45,8 +46,15 @@ chromium:
 	.venv-$*/bin/pip install --quiet --editable '.[$*]' pytest httpx
 	touch $@
 
+# The CPU build of PyTorch, before TRL asks for it.
+.venv-trl/done: pyproject.toml
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/pip install --quiet $(TORCH)
+	.venv-trl/bin/pip install --quiet --editable '.[trl]' pytest
+	touch $@
+
 clean:
-	rm -rf .venv .venv-inspect .venv-openenv out
+	rm -rf .venv .venv-inspect .venv-openenv .venv-trl out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv

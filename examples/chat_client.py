@@ -45,13 +45,11 @@ def main(
     view: str = "sentences",
     out: Path | None = None,
 ) -> Result:
-    """Score a model on a suite: normal, zs1, zs2, paraphrase or invented."""
-    result = score(ChatPlayer(address, model), Suite.load(suite, size), model, view)
+    """Score a model on a suite: normal, zs1, zs2, paraphrase or invented. An interrupted run with `out` goes on."""
+    result = score(ChatPlayer(address, model), Suite.load(suite, size), model, view, out=out)
     for name, rate in (("NAV success", result.nav), ("QA accuracy", result.qa)):
         print(f"{name}: {rate['mean']:.1%} ({rate['low']:.1%} to {rate['high']:.1%})")
     print(f"{result.invalid} of {result.replies} replies were invalid")
-    if out is not None:
-        result.save(out)
     return result
 
 

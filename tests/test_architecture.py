@@ -20,6 +20,8 @@ ORDER = [
     "teacher",
     "episodes",
     "text",
+    "env_options",
+    "env_arrays",
     "env",
     "agent",
     "rollout",

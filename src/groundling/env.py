@@ -21,8 +21,8 @@ is legal and none is judged; `lexicon.pad` is the answer that says nothing.
 import string
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -32,117 +32,26 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from groundling.env_arrays import LazyInfo, ObservationArrays, SentenceTexts, masked
+from groundling.env_options import EnvOptions as EnvOptions
 from groundling.episodes import play_step
-from groundling.errors import InputError, check_choice, check_int, nearest
+from groundling.errors import InputError, check_choice, check_int
 from groundling.teacher.given_episodes import begin_given, put_episode
-from groundling.teacher.invented_words import with_lexicon
-from groundling.teacher.language import Language
 from groundling.teacher.lexicon import Lexicon
 from groundling.teacher.snapshot import check_array, own_arrays, restore_episodes
-from groundling.teacher.splits import Split, check_holdout
-from groundling.teacher.teacher import Teacher, make_teacher
-from groundling.teacher.types import MAX_INDEX, EpisodeBatch, SamplingConfig
+from groundling.teacher.types import MAX_INDEX, EpisodeBatch
 from groundling.text import describe_view, max_length
-from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS, Catalog
+from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS
 from groundling.world.rendering import ansi, draw, map_cells, view_cells
 from groundling.world.shortest_path import best_actions
 from groundling.world.simulation import ACTIONS
-from groundling.world.types import Bools, Rewards, WorldConfig
+from groundling.world.types import Bools, State
 
 Observation = dict[str, Any]
 """Arrays; texts for `observation="text"`."""
 Info = dict[str, Any]
 RENDER_MODES = ["rgb_array", "ansi"]
-OBSERVATIONS = ("pixels", "cells", "text")
 RESET_OPTIONS = ("episode", "reset_mask", "scenario", "command")
-
-
-@dataclass(frozen=True)
-class EnvOptions:
-    """The keyword arguments of `gymnasium.make`."""
-
-    size: int = WorldConfig.size
-    """Side of the square map, in cells (3 to 64)."""
-    objects: tuple[int, int] = WorldConfig.objects
-    """Minimum and maximum number of objects on a map."""
-    walls: tuple[int, int] = WorldConfig.walls
-    """Minimum and maximum number of wall cells."""
-    max_steps: int | None = None
-    """Steps after which an episode is truncated (default: 4 x size)."""
-    curriculum_episodes: int = 0
-    """Number of episodes over which the difficulty grows to its maximum; 0: full difficulty from the start."""
-    type_balanced_fraction: float = 0.0
-    """Fraction of the episodes for which a sentence type is sampled first, then a map that triggers it."""
-    types: tuple[str, ...] | None = None
-    """Sentence types sampled first for that fraction; None: all that the split allows."""
-    language: str | Path | Language = "paper"
-    """`paper`, a language file, or a Language."""
-    lexicon: str = "plain"
-    """`plain`: the words of the language; `invented`: invented words for objects, attributes, directions and relations;
-    `all-invented`: for all words."""
-    lexicon_seed: int = 0
-    """Seed of the invented words."""
-    maps: str | Callable[..., None] = "open"
-    """Map generator: `open` (the paper's), `rooms`, `maze`, `module:function`, or a compiled function."""
-    rewards: Rewards | Mapping[str, float] = Rewards()  # noqa: RUF009 - frozen
-    """The rewards of a step, or those that differ from the paper's, such as `{"step": -0.05}`."""
-    split: str | Path | Split = "normal"
-    """`normal`, `zs1`, `zs2`, `novel`, `category`, `paraphrase`, `length`, `icon`, `module:Class`, a split file, or a
-    Split."""
-    holdout: float = 50.0
-    """X, the percentage held out; used if the split is given by its name."""
-    split_seed: int = 0
-    """Seed that samples what is held out; used if the split is given by its name."""
-    phase: str = "train"
-    """`train`: sentences without anything held out; `test`: only sentences that contain something held out."""
-    icons: str | Path | Catalog | None = None
-    """A folder of icons that replaces the built-in ones, or `+FOLDER` to add to them."""
-    observation: str = "pixels"
-    """What the agent sees: `pixels` (key `image`), `cells` (the id of each cell) or `text` (sentences; then command and
-    question are text, too)."""
-    texts: bool = True
-    """Whether `info` holds the sentences as text."""
-    mark_target: bool = False
-    """Whether `ansi` rendering marks the target, for people who watch."""
-
-    def __post_init__(self) -> None:
-        check_choice("observation", self.observation, OBSERVATIONS)
-        check_holdout(self.holdout)
-        check_int("split_seed", self.split_seed, 0)
-        if not isinstance(self.icons, str | Path | Catalog | None):
-            raise InputError(f"icons must be the path of a folder, a Catalog or None, got {self.icons!r}")
-        if not isinstance(self.language, str | Path | Language):
-            raise InputError(f"language must be the path of a file or a Language, got {self.language!r}")
-        for name in ("texts", "mark_target"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} must be True or False, got {getattr(self, name)!r}")
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "EnvOptions":
-        """The options of keyword arguments; an unknown one is an error."""
-        known = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in known:
-                raise InputError(f"unknown option {name!r}{nearest(name, known)}; the options are {', '.join(known)}")
-        return cls(**options)
-
-    def teacher(self) -> Teacher:
-        """The teacher with these settings."""
-        language = self.language if isinstance(self.language, Language) else Language.load(self.language)
-        language = with_lexicon(language, self.lexicon, self.lexicon_seed)
-        maps: Any = self.maps
-        world = WorldConfig(self.size, self.objects, self.walls, self.max_steps, maps, _rewards(self.rewards))
-        sampling = SamplingConfig(self.curriculum_episodes, self.type_balanced_fraction, self.types)
-        return make_teacher(
-            world,
-            self.split,
-            self.holdout,
-            self.split_seed,
-            self.phase,
-            self.icons if isinstance(self.icons, Catalog) else Catalog.load(self.icons),
-            sampling,
-            language=language,
-        )
 
 
 class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
@@ -176,6 +85,8 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         self._episode: EpisodeBatch | None = None
         self._over = np.zeros(num_envs, np.bool_)
         self._shortest_path = np.zeros(num_envs, np.int64)
+        self._arrays = ObservationArrays(self.options.copy)
+        self._decode = SentenceTexts(self.lexicon)
 
         side = 2 * self.teacher.world.size - 1
         observed: dict[str, spaces.Space[Any]] = {}
@@ -271,7 +182,9 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
                 episode = put_episode(episode, i, given)
         self._episode = episode
         self._over = self._over & ~which
-        self._shortest_path = np.where(which, best_actions(episode.state)[1], self._shortest_path)
+        begun = State(*(array[which] for array in episode.state))
+        self._shortest_path = self._shortest_path.copy()
+        self._shortest_path[which] = best_actions(begun)[1]
 
     @property
     def episode(self) -> EpisodeBatch:
@@ -296,7 +209,7 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
         if mode == AutoresetMode.NEXT_STEP:  # this step only begins the next episode where the last one was over
             rewards, terminated, truncated = rewards * ~over, terminated & ~over, truncated & ~over
         ended = terminated | truncated
-        judged = _masked({"correct": correct}, asked) | _masked({"is_success": terminated}, ended)
+        judged = masked({"correct": correct}, asked) | masked({"is_success": terminated}, ended)
 
         final: Info = {}
         if mode == AutoresetMode.NEXT_STEP:
@@ -306,9 +219,11 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             self._over = ended
         elif ended.any():
             final = self._final(ended, correct, asked, terminated)
-            judged = _masked({"correct": correct}, asked & ~ended)
+            judged = masked({"correct": correct}, asked & ~ended)
             self._auto_reset(ended)
-        return self._observe(), rewards, terminated, truncated, self._info() | judged | final
+        info = self._info()
+        info.update(judged, **final)
+        return self._observe(), rewards, terminated, truncated, info
 
     def _check_actions(self, actions: Any) -> NDArray[np.int64]:
         chosen = np.asarray(actions)
@@ -329,43 +244,48 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     def _final(self, ended: Bools, correct: Bools, asked: Bools, success: Bools) -> Info:
         """The last observation and info of episodes that end and are replaced in the same step, as Gymnasium's API has
         them."""
-        observation = self._observe()
+        observation = self._observe(ended)
         final_obs = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(ended):
-            final_obs[i] = {name: copy(value[i]) for name, value in observation.items()}
-        info = (
-            self._info(ended) | _masked({"correct": correct}, asked & ended) | _masked({"is_success": success}, ended)
-        )
+        for k, i in enumerate(np.flatnonzero(ended)):
+            final_obs[i] = {name: copy(value[k]) for name, value in observation.items()}
+        info = self._info(ended)
+        info.update(masked({"correct": correct}, asked & ended), **masked({"is_success": success}, ended))
         return {"final_obs": final_obs, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
-    def _observe(self) -> Observation:
+    def _observe(self, which: Bools | None = None) -> Observation:
+        """What all envs show, or some of them."""
         episode, catalog = self.episode, self.teacher.catalog
-        cells = view_cells(episode.state)
+        arrays = self._arrays
+        if which is not None:
+            episode, arrays = episode.select(which), ObservationArrays(copy=False)
         sentences = {"command": episode.command} | ({"question": episode.question} if self.questions else {})
+        side = 2 * episode.state.size - 1
+        shape = (len(episode.index), side, side)
         if self.options.observation == "text":
-            texts = {name: tuple(self._texts(batch.tokens)) for name, batch in sentences.items()}
-            return {"text": tuple(describe_view(seen, catalog) for seen in cells), **texts}
-        pixels = self.options.observation == "pixels"
-        view = {"image": draw(cells, catalog.pictures[CELL_PIXELS])} if pixels else {"cells": cells}
+            texts = {name: tuple(self._decode(batch.tokens)) for name, batch in sentences.items()}
+            return {"text": tuple(describe_view(seen, catalog) for seen in view_cells(episode.state)), **texts}
+        cells = view_cells(episode.state, arrays.get("cells", shape, np.int16))
+        view: Observation = {"cells": cells}
+        if self.options.observation == "pixels":
+            pixels = (shape[0], side * CELL_PIXELS, side * CELL_PIXELS, 3)
+            view = {"image": draw(cells, catalog.pictures[CELL_PIXELS], arrays.get("image", pixels, np.uint8))}
         return {**view, **{name: batch.tokens.astype(np.int64) for name, batch in sentences.items()}}
 
     def _info(self, which: Bools | None = None) -> Info:
-        """The info of all envs, or of some; see the module's documentation."""
+        """The info of all envs, or of some; see the module's documentation. Texts are made when they are asked for."""
         episode, lexicon = self.episode, self.lexicon
-        info: Info = {"episode_index": episode.index.copy(), "shortest_path": self._shortest_path.copy()}
+        which = np.ones(self.num_envs, np.bool_) if which is None else which
+        info: Info = {"episode_index": episode.index, "shortest_path": self._shortest_path}
         if self.questions:
             answer = episode.question.answer.astype(np.int64)
             info["answer_token"] = np.where(answer < 0, lexicon.pad, answer)
+        texts: dict[str, Callable[[], NDArray[np.object_]]] = {}
         if self.options.texts:
-            info["command"] = self._texts(episode.command.tokens)
+            texts["command"] = partial(self._decode, episode.command.tokens)
         if self.options.texts and self.questions:
-            info["question"] = self._texts(episode.question.tokens)
-            words = (*lexicon.words, "")  # the last one is padding: no question
-            info["answer"] = _objects([words[k] for k in info["answer_token"].tolist()])
-        return _masked(info, np.ones(self.num_envs, np.bool_) if which is None else which)
-
-    def _texts(self, tokens: NDArray[np.int16]) -> NDArray[np.object_]:
-        return _objects([self.lexicon.decode(row) for row in tokens.tolist()])
+            texts["question"] = partial(self._decode, episode.question.tokens)
+            texts["answer"] = partial(self._decode.words, info["answer_token"])
+        return LazyInfo(masked(info, which), texts, which)
 
     def render(self) -> tuple[Any, ...] | None:
         """Each env's map from above, as pixels or as text with the sentences."""
@@ -374,9 +294,9 @@ class NavVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
             return tuple(draw(map_cells(state), self.teacher.catalog.pictures[DISPLAY_PIXELS]))
         if self.render_mode == "ansi":
             maps = ansi(state, self.teacher.catalog, self.options.mark_target)
-            texts = [self._texts(self.episode.command.tokens)]
+            texts = [self._decode(self.episode.command.tokens)]
             if self.questions:
-                texts.append(self._texts(self.episode.question.tokens))
+                texts.append(self._decode(self.episode.question.tokens))
             return tuple("\n".join(filter(None, lines)) for lines in zip(maps, *texts, strict=True))
         return None
 
@@ -472,35 +392,5 @@ class NavQAEnv(NavEnv):
     _vector = NavQAVectorEnv
 
 
-def _rewards(rewards: Any) -> Rewards:
-    """The rewards of an option."""
-    if isinstance(rewards, Rewards):
-        return rewards
-    names = [field.name for field in fields(Rewards)]
-    if not isinstance(rewards, Mapping) or not rewards.keys() <= set(names):
-        raise InputError(
-            f"rewards must be Rewards or a mapping with keys among {', '.join(names)}, got {rewards!r:.80}"
-        )
-    return Rewards(**rewards)
-
-
 def _check_seed(name: str, number: Any) -> int:
     return check_int(name, number, 0, (1 << 63) - 1)
-
-
-def _masked(info: Info, which: Bools) -> Info:
-    """A vector env's info in Gymnasium's form: the values, and a mask of the envs that have them."""
-    if not which.any():
-        return {}
-    masked: Info = {}
-    for name, value in info.items():
-        masked[name] = np.full(len(which), None if value.dtype == object else 0, value.dtype)
-        masked[name][which] = value[which]
-        masked[f"_{name}"] = which.copy()
-    return masked
-
-
-def _objects(texts: list[str]) -> NDArray[np.object_]:
-    array = np.empty(len(texts), object)
-    array[:] = texts
-    return array

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 def names_code(text: str) -> bool:
     """Whether a text is `module:name`."""
-    return re.fullmatch(r"[\w.]+:\w+", text) is not None
+    return re.fullmatch(r"[\w.]+:[^\W\d]\w*", text) is not None
 
 
 def is_imported(name: str) -> bool:

@@ -2,7 +2,12 @@
 
 import importlib.util
 
-NEEDS = {"test_inspect.py": "inspect_ai", "test_openenv.py": "openenv"}
+NEEDS = {
+    "test_inspect.py": "inspect_ai",
+    "test_openenv.py": "openenv",
+    "test_openenv_package.py": "openenv",
+    "test_trl_training.py": "trl",
+}
 missing = {name: package for name, package in NEEDS.items() if importlib.util.find_spec(package) is None}
 collect_ignore = list(missing)
 

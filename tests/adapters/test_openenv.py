@@ -1,6 +1,5 @@
 """The OpenEnv server over a real WebSocket: the same chats as the suites, tasks, and nothing of the truth."""
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,14 +13,13 @@ from openenv.core import GenericEnvClient
 from groundling.adapters.openenv_server import GroundlingEnvironment, make_app
 from groundling.suites.players import RandomPlayer, oracle
 from groundling.suites.suite import Suite, suite_names
+from tests.adapters.free_port import free_port
 from tests.adapters.transcripts import transcripts
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     server = uvicorn.Server(uvicorn.Config(make_app(), host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

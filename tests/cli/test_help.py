@@ -27,7 +27,7 @@ COMMANDS = {
     "check-leaks",
     "convert",
     "warm",
-    *(f"bench {name}" for name in ("world", "agent", "learn", "page")),
+    *(f"bench {name}" for name in ("world", "agent", "learn", "scale", "page")),
 }
 PRESETS = {"train fast", "train paper", "train smoke"}
 

@@ -1,11 +1,13 @@
 """Exports: what is re-imported equals what the env shows, bit for bit; interrupted exports continue."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import h5py
 import minari
 import numpy as np
 import pyarrow.parquet as pq
@@ -104,20 +106,54 @@ def test_true_answers_are_those_of_the_env(tmp_path: Path) -> None:
         assert row["answer"] == env.reset(seed=row["seed"], options={"episode": row["index"]})[1]["answer"]
 
 
-@pytest.mark.filterwarnings("ignore:`")
-def test_interrupted_minari_export_continues(tmp_path: Path) -> None:
-    config, count = ExportConfig(questions=False), BATCH + 20
-    export_minari(config, ID, count)
-    export_minari(config, "groundling/nav/other-v0", 700)
-    other = minari.load_dataset("groundling/nav/other-v0")
-    with h5py.File(other.storage.data_path / "main_data.hdf5", "a") as file:
-        file.create_group("episode_700")  # what a kill in the middle of a write leaves
-    export_minari(config, "groundling/nav/other-v0", count)
-    for a, b in zip(minari.load_dataset(ID), minari.load_dataset("groundling/nav/other-v0"), strict=True):
+def assert_equal(first: str, second: str) -> None:
+    for a, b in zip(minari.load_dataset(first), minari.load_dataset(second), strict=True):
         np.testing.assert_array_equal(a.observations["cells"], b.observations["cells"])
         np.testing.assert_array_equal(a.actions, b.actions)
+
+
+@pytest.mark.filterwarnings("ignore:`")
+def test_interrupted_minari_export_continues(tmp_path: Path) -> None:
+    config, count, other = ExportConfig(questions=False), BATCH + 20, "groundling/nav/other-v0"
+    export_minari(config, ID, count)
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_minari(config, other, count, interrupt)
+    dataset = minari.load_dataset(other)
+    assert dataset.total_episodes == BATCH
+    kept = dataset.storage.data_path / "episodes-000000000.hdf5"
+    written = kept.stat().st_mtime_ns
+    export_minari(config, other, BATCH + 5)  # a last batch that is not full grows later
+    export_minari(config, other, count)
+    assert kept.stat().st_mtime_ns == written
+    assert minari.load_dataset(other).total_steps == minari.load_dataset(ID).total_steps
+    assert_equal(ID, other)
     with pytest.raises(InputError, match="must be an export with the same settings"):
         export_minari(ExportConfig("random", questions=False), ID, 5)
+
+
+@pytest.mark.filterwarnings("ignore:`")
+def test_killed_minari_export_continues(tmp_path: Path) -> None:
+    other = "groundling/nav/other-v0"
+    command = [sys.executable, "-m", "groundling", "export", "minari", other, "--episodes", "1000000", "--nav-only"]
+    folder = tmp_path / "minari" / other / "data"
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        while not (folder / "episodes-000001000.hdf5").is_file():
+            assert process.poll() is None
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.wait()
+    count = BATCH * len(list(folder.glob("episodes-*.hdf5"))) + 20
+    config = ExportConfig(questions=False)
+    export_minari(config, other, count)
+    export_minari(config, ID, count)
+    assert minari.load_dataset(other).total_episodes == count
+    assert_equal(ID, other)
 
 
 def test_interrupted_parquet_export_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,3 +176,19 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "parquet", str(tmp_path / "out"), "--policy", "random", "--episodes", "20", "--nav-only"])
     assert "20 episodes" in capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "export.json").read_text("utf-8"))["policy"] == "random"
+
+
+def test_policy_agent_names_its_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export = ["export", "parquet", str(tmp_path / "out"), "--episodes", "5"]
+    main([*export, "--policy", "agent", "--agent", "normal"])
+    record = json.loads((tmp_path / "out" / "export.json").read_text("utf-8"))
+    assert (record["policy"], record["agent"]) == ("agent", "normal")
+    refused = {
+        "agent must be given for the policy agent": ["--policy", "agent"],
+        "got 'normal' for oracle": ["--agent", "normal"],
+        "policy must be one of oracle, random, agent": ["--policy", "zs2-50"],
+    }
+    for complaint, arguments in refused.items():
+        with pytest.raises(SystemExit):
+            main([*export, *arguments])
+        assert complaint in capsys.readouterr().err

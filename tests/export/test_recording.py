@@ -16,7 +16,7 @@ def test_oracle_succeeds_and_answers() -> None:
 
 
 def test_agent_succeeds_nearly_always() -> None:
-    (batch,) = ExportConfig("normal").recording().batches(0, 1000)
+    (batch,) = ExportConfig("agent", agent="normal").recording().batches(0, 1000)
     assert np.mean([episode.terminated[-1] for episode in batch]) > 0.98
 
 

@@ -15,9 +15,11 @@ from groundling.cli import main
 from groundling.episodes import play_to_end
 from groundling.errors import InputError
 from groundling.evaluation.estimates import Estimate
+from groundling.suites import players
 from groundling.suites.players import MostFrequentAnswer, RandomPlayer, oracle
 from groundling.suites.score import Result, play, reference_results, score
 from groundling.suites.suite import SIZES, Suite, suite_names
+from groundling.text import TextEpisode
 
 NAMES = ("normal", "zs1", "zs2", "paraphrase", "invented")
 
@@ -123,6 +125,55 @@ def test_result_files(tmp_path: Path) -> None:
     assert result.invalid == result.replies
     result.save(tmp_path / "r.json")
     assert asdict(Result.load(tmp_path / "r.json")) == asdict(result)
+
+
+class PlaysSome:
+    """A random player that is interrupted after some episodes."""
+
+    def __init__(self, episodes: int) -> None:
+        self.player, self.left, self.begun = RandomPlayer(), episodes, 0
+
+    def __call__(self, game: TextEpisode) -> str:
+        self.begun += game.replies == 0
+        if self.begun > self.left:
+            raise KeyboardInterrupt
+        return self.player(game)
+
+
+def test_interrupted_run_goes_on(tmp_path: Path) -> None:
+    suite, out, record = Suite.load("normal"), tmp_path / "r.json", tmp_path / "r.json.part"
+    whole = score(RandomPlayer(), suite, "random")
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            score(PlaysSome(70), suite, "random", out=out)
+    with record.open("a") as file:
+        file.write("[true, 1")  # what a kill in the middle of a write leaves
+    interrupted = record.read_text("utf-8")
+    rest = PlaysSome(1000)
+    assert asdict(score(rest, suite, "random", out=out)) == asdict(whole) == asdict(Result.load(out))
+    assert rest.begun == 60
+    assert not record.exists()
+    record.write_text(interrupted, "utf-8")
+    for other in (("oracle", "sentences"), ("random", "grid")):
+        with pytest.raises(InputError, match="must be of the same player, suite, size and view; delete it"):
+            score(RandomPlayer(), suite, *other, out=out)
+    record.write_text(interrupted.replace("true", "[]"), "utf-8")
+    with pytest.raises(InputError, match="must be of the same player"):
+        score(RandomPlayer(), suite, "random", out=out)
+
+
+def test_interrupted_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, calls = tmp_path / "r.json", PlaysSome(30)
+    monkeypatch.setattr(players, "oracle", calls)
+    command = ["suites", "run", "groundling.suites.players:oracle", "--out", str(out)]
+    with pytest.raises(KeyboardInterrupt):
+        main(command)
+    assert not out.exists()
+    calls.left = 1000
+    main(command)
+    assert calls.begun == 31 + 170
+    assert len(Result.load(out).outcomes) == 200
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from groundling.errors import InputError
+from groundling.teacher.allowed_table import allowed_table
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
 from groundling.teacher.references import ANSWER_SHIFT, FIRST_ROW, TARGET, USED
-from groundling.teacher.splits import KINDS, PHASES, Split, allowed_table
+from groundling.teacher.splits import KINDS, PHASES, Split
 from groundling.teacher.teacher import Teacher, make_split
 from groundling.teacher.types import Meaning, SamplingConfig, SentenceBatch
 from groundling.world.catalog import FIRST_ICON, Catalog
@@ -149,18 +150,19 @@ def test_table_and_kernel_follow_the_predicate(catalog: Catalog, grammar: Gramma
     rng = np.random.default_rng(0)
     expected: list[tuple[bool, ...]] = []
     for t, type_ in enumerate(PAPER.types):
-        strides = tables.types[t, USED + slot_count :]
+        strides = tables.types[t, USED + slot_count : USED + 2 * slot_count]
         for _ in range(300):
             index = {slot: int(rng.integers(len(vocabulary[slot]))) for slot in type_.slots}
             slots = {slot: vocabulary[slot][k] for slot, k in index.items()}
             meaning = grammar.meaning(type_.name, int(rng.integers(len(type_.templates))), slots)
             fillings = [index.get(slot, -1) for slot in PAPER.slots]
-            row = int(table.first_row[t] + table.strides[t] @ fillings)
+            row = table.row(t, fillings)
             expected.append(tuple(split.allows(meaning, phase, answer) for answer in answers))
             assert tuple(table.allowed[row, [0, 0, 1]].tolist()) == expected[-1], meaning
             # As `emit` looks it up; an unused slot may hold anything.
             left_over = [index.get(slot, 3) if slot in type_.reference.slots else 3 for slot in PAPER.slots]
-            row = int(tables.types[t, FIRST_ROW] + strides @ left_over)
+            groups = [tables.group[tables.types[t, USED + 2 * slot_count + s], k] for s, k in enumerate(left_over)]
+            row = int(tables.types[t, FIRST_ROW] + strides @ groups)
             assert type_.is_command == (tables.types[t, ANSWER_SHIFT] == TARGET)
             looked_up = [
                 bool(tables.allowed[row, 0 if type_.is_command else tables.token[-1, grammar.lexicon.token[answer]]])

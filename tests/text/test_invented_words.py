@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from groundling.env import EnvOptions
 from groundling.errors import InputError
@@ -9,6 +10,7 @@ from groundling.teacher.invented_words import content_words, with_lexicon
 from groundling.teacher.language import Language
 from groundling.teacher.lesson import lesson
 from groundling.text import TextEpisode
+from groundling.world.catalog import Catalog
 
 PAPER = Language.paper()
 
@@ -47,6 +49,21 @@ def test_only_words_differ_from_the_plain_episodes() -> None:
     for name, array in a.arrays().items():
         np.testing.assert_array_equal(array, b.arrays()[name], name)
     assert plain.text(a.command, 0) != invented.text(b.command, 0)
+
+
+def test_icon_classes_without_a_word_get_an_invented_one() -> None:
+    catalog = Catalog.default().only(["apple", "cat"]).with_class("durian", Image.new("RGB", (12, 12), "red"))
+    plain = EnvOptions(icons=catalog).teacher()
+    invented = EnvOptions(icons=catalog, lexicon="invented").teacher()
+    (own,) = invented.lexicon.class_words(["durian"])
+    assert own not in ("durian", *PAPER.words)
+    assert invented.lexicon.token[own] == plain.lexicon.token["durian"] == len(PAPER.words)
+    assert not set(catalog.classes) & set(invented.lexicon.words)
+    a, b = (teacher.begin(7, np.arange(100)) for teacher in (plain, invented))
+    for name, array in a.arrays().items():
+        np.testing.assert_array_equal(array, b.arrays()[name], name)
+    others = EnvOptions(lexicon="invented").teacher().lexicon.words
+    assert invented.lexicon.words == (*others, own)
 
 
 @pytest.mark.parametrize(("type_", "task"), [("nav_bw_obj", "nav"), ("nav_col_obj", "nav"), ("rec_bw_obj2loc", "qa")])

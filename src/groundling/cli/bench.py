@@ -5,6 +5,7 @@ import importlib.util
 import io
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -83,6 +84,29 @@ def learn(
     if as_json:
         return print_json(result)
     print_table("The fast preset", ("", "rate, fraction, ms or ratio"), list(result.items()))
+
+
+@app.command
+def scale(
+    seconds: Annotated[float, tyro.conf.arg(help="Seconds of CPU time for each measurement.")] = 1.0,
+    plot: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help="Picture of the costs.", help_behavior_hint="(default: none)"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Benchmark how time and memory grow with map side, classes, batch size and episodes."""
+    from groundling.cli import bench_scale
+
+    check_float("seconds", seconds, 0.01)
+    result = bench_scale.measure(seconds)
+    if plot is not None:
+        bench_scale.plot(result, plot)
+    if as_json:
+        return print_json(result)
+    for part, rows in result["parts"].items():
+        print_table(f"Cost against {part}, CPU time", tuple(rows[0]), [tuple(row.values()) for row in rows])
+    print_table("cost = c x^e", ("", "e"), list(result["exponents"].items()))
 
 
 @app.command

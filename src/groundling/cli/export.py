@@ -12,7 +12,18 @@ from groundling.export.recording import ExportConfig
 
 app = tyro.extras.SubcommandApp()
 PolicyName = Annotated[
-    str, tyro.conf.arg(help="Who acts: oracle, random, or a checkpoint or name of pretrained weights.")
+    str,
+    tyro.conf.arg(
+        help="Policy: oracle (shortest paths and true answers), random, or agent (a trained one, see --agent)."
+    ),
+]
+Agent = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="CHECKPOINT",
+        help="Checkpoint file, run folder or name of pretrained weights, for --policy agent.",
+        help_behavior_hint="",
+    ),
 ]
 Count = Annotated[int, tyro.conf.arg(help="Number of episodes in all; those exported before are kept.")]
 NavOnly = Annotated[bool, tyro.conf.arg(help="Leave out questions and answers.")]
@@ -29,6 +40,7 @@ def minari(
         tyro.conf.Positional[str], tyro.conf.arg(metavar="ID", help="Dataset id, such as groundling/navqa/oracle-v0.")
     ],
     policy: PolicyName = "oracle",
+    agent: Agent = None,
     episodes: Count = 1000,
     seed: Seed = 0,
     nav_only: NavOnly = False,
@@ -39,7 +51,7 @@ def minari(
     lexicon_seed: LexiconSeed = 0,
 ) -> None:
     """Export episodes to a Minari dataset; an interrupted export continues."""
-    config = ExportConfig(policy, seed, not nav_only, split, holdout, phase, lexicon, lexicon_seed)
+    config = ExportConfig(policy, seed, not nav_only, split, holdout, phase, lexicon, lexicon_seed, agent)
     with progress_bar("Exporting") as progress:
         export_minari(config, dataset_id, episodes, progress)
     print(f"{dataset_id}: {episodes:,} episodes")
@@ -49,6 +61,7 @@ def minari(
 def parquet(
     folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FOLDER", help="Folder of the files.")],
     policy: PolicyName = "oracle",
+    agent: Agent = None,
     episodes: Count = 1000,
     seed: Seed = 0,
     nav_only: NavOnly = False,
@@ -59,7 +72,7 @@ def parquet(
     lexicon_seed: LexiconSeed = 0,
 ) -> None:
     """Export episodes and questions to Parquet files; an interrupted export continues."""
-    config = ExportConfig(policy, seed, not nav_only, split, holdout, phase, lexicon, lexicon_seed)
+    config = ExportConfig(policy, seed, not nav_only, split, holdout, phase, lexicon, lexicon_seed, agent)
     with progress_bar("Exporting") as progress:
         export_parquet(config, folder, episodes, progress)
     print(f"{folder}: {episodes:,} episodes")

@@ -34,7 +34,7 @@ Checkpoint = Annotated[
     tyro.conf.arg(metavar="CHECKPOINT", help="Checkpoint file, run folder or name of pretrained weights."),
 ]
 OptionalCheckpoint = Annotated[Checkpoint, tyro.conf.arg(metavar="[CHECKPOINT]")]
-_ICONS_HELP = "Folder of icons, +FOLDER to add to the built-in ones, or module:function."
+_ICONS_HELP = "Folder of icons, +FOLDER to add to the built-in ones, procedural:CLASSES, or module:function."
 Icons = Annotated[
     str | None, tyro.conf.arg(metavar="PATH", help=_ICONS_HELP, help_behavior_hint="(default: built-in icons)")
 ]

@@ -65,7 +65,11 @@ def run(
     threads: Threads = None,
     out: Annotated[
         Path | None,
-        tyro.conf.arg(metavar="FILE", help="Result file to write the scores to.", help_behavior_hint="(default: none)"),
+        tyro.conf.arg(
+            metavar="FILE",
+            help="Result file to write the scores to; an interrupted run with the same file goes on.",
+            help_behavior_hint="(default: none)",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -75,9 +79,7 @@ def run(
     found = _player(player, chosen)
     reads = ":" in player
     with progress_bar("Playing") as progress:
-        result = score(found, chosen, Path(player).name, view if reads else "none", progress)
-    if out is not None:
-        result.save(out)
+        result = score(found, chosen, Path(player).name, view if reads else "none", progress, out)
     if as_json:
         return print_json(result.__dict__)
     _print([result])

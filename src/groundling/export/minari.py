@@ -2,12 +2,17 @@
 
 Each episode has its seed and, as reset options, its index: `env.reset(seed=..., options={"episode": index})` begins it,
 and its actions replay it.
+
+A batch of episodes is a file of its own, written whole or not at all; Minari's file only links to their episodes. So an
+export that is killed at any moment continues with the first batch that is missing, and memory is that of one batch.
 """
 
 import json
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -19,7 +24,9 @@ from groundling.export.recording import BATCH, Episode, ExportConfig
 from groundling.extras import needs
 
 FILE = "main_data.hdf5"
-"""Minari's file of all episodes."""
+"""Minari's file of all episodes: links to those of the batches."""
+STEPS = "total_steps"
+"""Attribute of an episode, and of the file of a batch."""
 
 
 def export_minari(
@@ -33,11 +40,20 @@ def export_minari(
     recording = config.recording()
     exists = dataset_id in minari.list_local_datasets()
     storage = (minari.load_dataset(dataset_id) if exists else _create(dataset_id, config)).storage
-    done = _resume(storage, config, dataset_id)
-    for batch in recording.batches(done // BATCH * BATCH, episodes):
-        _append(storage, [episode for episode in batch if episode.index >= done], config.questions)
-        if progress is not None:
-            progress(batch[-1].index + 1, episodes)
+    if storage.metadata.get("description") != json.dumps(asdict(config)):
+        raise InputError(f"dataset {dataset_id} must be an export with the same settings; choose another id")
+    folder = Path(storage.data_path)
+    total = max(episodes, int(storage.total_episodes))
+    try:
+        for first in range(0, total, BATCH):
+            count = min(BATCH, total - first)
+            if _count(_part(folder, first)) < count:
+                (batch,) = recording.batches(first, first + count)
+                _write(_part(folder, first), batch, config.questions)
+            if progress is not None:
+                progress(first + count, total)
+    finally:
+        _link(storage, folder)
 
 
 def _create(dataset_id: str, config: ExportConfig) -> Any:
@@ -58,34 +74,36 @@ def _create(dataset_id: str, config: ExportConfig) -> Any:
         )
 
 
-def _resume(storage: Any, config: ExportConfig, dataset_id: str) -> int:
-    """The number of episodes in a dataset of the same config; what an interrupted write left is removed."""
+def _part(folder: Path, first: int) -> Path:
+    """The file of the batch that begins with an episode."""
+    return folder / f"episodes-{first:09d}.hdf5"
+
+
+def _count(part: Path) -> int:
+    """The number of episodes in the file of a batch."""
     import h5py
 
-    if storage.metadata.get("description") != json.dumps(asdict(config)):
-        raise InputError(f"dataset {dataset_id} must be an export with the same settings; choose another id")
-    done = int(storage.total_episodes)
-    with h5py.File(storage.data_path / FILE, "a") as file:
-        for number in range(done, len(file)):
-            del file[f"episode_{number}"]
-    return done
+    if not part.is_file():
+        return 0
+    with h5py.File(part, "r") as file:
+        return len(file)
 
 
-def _append(storage: Any, episodes: list[Episode], questions: bool) -> None:
-    """Add episodes in Minari's layout.
+def _write(path: Path, episodes: list[Episode], questions: bool) -> None:
+    """Write a batch in Minari's layout.
 
     `update_dataset_from_buffer` makes every array resizable, which takes three times the space and, as it counts all
     episodes for each one, quadratic time.
     """
     import h5py
 
-    with h5py.File(storage.data_path / FILE, "a", track_order=True) as file:
+    part = path.with_suffix(".part")
+    with h5py.File(part, "w", track_order=True) as file:
         for episode in episodes:
             group = file.create_group(f"episode_{episode.index}")
             steps = len(episode.rewards)
-            group.attrs.update(
-                {"id": episode.index, "seed": episode.seed, "options/episode": episode.index, "total_steps": steps}
-            )
+            group.attrs.update({"id": episode.index, "seed": episode.seed, "options/episode": episode.index})
+            group.attrs[STEPS] = steps
             commands = np.broadcast_to(episode.command, (steps + 1, len(episode.command)))
             arrays = {
                 "observations/cells": episode.cells,
@@ -97,6 +115,25 @@ def _append(storage: Any, episodes: list[Episode], questions: bool) -> None:
             }
             for name, array in (arrays | ({"observations/question": episode.question} if questions else {})).items():
                 group.create_dataset(name, data=array)
-    steps = storage.total_steps + sum(len(episode.rewards) for episode in episodes)
-    total = storage.total_episodes + len(episodes)
+        file.attrs[STEPS] = sum(len(episode.rewards) for episode in episodes)
+    os.replace(part, path)
+
+
+def _link(storage: Any, folder: Path) -> None:
+    """Write Minari's file: links to the episodes of all batches from the first one to one that is missing."""
+    import h5py
+
+    steps = total = 0
+    links = folder / f"{FILE}.part"
+    with h5py.File(links, "w", libver="latest") as file:
+        while (part := _part(folder, total)).is_file():
+            with h5py.File(part, "r") as batch:
+                count = len(batch)
+                steps += int(batch.attrs[STEPS])
+            for index in range(total, total + count):
+                file[f"episode_{index}"] = h5py.ExternalLink(part.name, f"episode_{index}")
+            total += count
+            if count < BATCH:
+                break
+    os.replace(links, folder / FILE)
     storage.update_metadata({"total_steps": steps, "total_episodes": total, "dataset_size": storage.get_size()})

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from groundling.env import EnvOptions
 from groundling.episodes import play_step
-from groundling.errors import InputError
+from groundling.errors import InputError, check_choice
 from groundling.extras import needs
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BATCH = 1000
 """Episodes recorded at once; what is recorded does not depend on how many are asked for."""
 
+POLICIES = ("oracle", "random", "agent")
+"""Shortest paths and true answers; random moves and answers; the greedy policy of a trained agent."""
 Policy = Callable[[EpisodeBatch, np.random.Generator], tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Moves and answers (tokens) for a batch of episodes."""
 
@@ -150,8 +152,8 @@ def agent_policy(agent: "TrainedAgent") -> Policy:
     return act
 
 
-def make_policy(name: str, teacher: Teacher) -> Policy:
-    """`oracle`, `random`, or a trained agent: a checkpoint or the name of pretrained weights."""
+def make_policy(name: str, agent: str | None, teacher: Teacher) -> Policy:
+    """One of POLICIES; `agent` is a checkpoint or the name of pretrained weights."""
     if name == "oracle":
         return oracle_policy
     if name == "random":
@@ -159,10 +161,11 @@ def make_policy(name: str, teacher: Teacher) -> Policy:
     needs("agent")
     from groundling.learn.trained_agent import load_agent
 
-    agent = load_agent(name)
-    if agent.words[: len(teacher.lexicon)] != teacher.lexicon.words:
-        raise InputError(f"policy {name!r} must know the words of the episodes, got other words")
-    return agent_policy(agent)
+    assert agent is not None
+    trained = load_agent(agent)
+    if trained.words[: len(teacher.lexicon)] != teacher.lexicon.words:
+        raise InputError(f"agent {agent!r} must know the words of the episodes, got other words")
+    return agent_policy(trained)
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,7 @@ class ExportConfig:
     """What an export contains; two exports with the same config continue each other."""
 
     policy: str = "oracle"
+    """One of POLICIES."""
     seed: int = 0
     questions: bool = True
     split: str = "normal"
@@ -177,6 +181,16 @@ class ExportConfig:
     phase: str = "train"
     lexicon: str = "plain"
     lexicon_seed: int = 0
+    agent: str | None = None
+    """Checkpoint or name of pretrained weights, for the policy `agent`."""
+
+    def __post_init__(self) -> None:
+        check_choice("policy", self.policy, POLICIES)
+        if (self.policy == "agent") != (self.agent is not None):
+            raise InputError(
+                f"agent must be given for the policy agent and no other, got {self.agent!r} for {self.policy}; "
+                "name pretrained weights or a checkpoint"
+            )
 
     @property
     def options(self) -> dict[str, Any]:
@@ -191,4 +205,4 @@ class ExportConfig:
     def recording(self) -> Recording:
         """The recording of this export."""
         teacher = EnvOptions.of(self.options).teacher()
-        return Recording(teacher, make_policy(self.policy, teacher), self.seed, self.questions)
+        return Recording(teacher, make_policy(self.policy, self.agent, teacher), self.seed, self.questions)

@@ -28,12 +28,15 @@ def oracle(game: TextEpisode) -> str:
 
 
 class RandomPlayer:
-    """Random moves and random answers."""
+    """Random moves and random answers; a function of the episode, whatever was played before."""
 
     def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
         self.rng = np.random.default_rng(seed)
 
     def __call__(self, game: TextEpisode) -> str:
+        if game.replies == 0:
+            self.rng = np.random.default_rng([self.seed, int(game.episode.seed[0]), int(game.episode.index[0])])
         words = game.teacher.lexicon.answers if game.task == "qa" else ACTIONS
         return words[self.rng.integers(len(words))]
 

@@ -1,11 +1,12 @@
 """Scoring a player on a suite; results in one schema, as files."""
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ import groundling
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, quote
 from groundling.evaluation.estimates import Estimate
-from groundling.read_json import from_plain, read_json
+from groundling.read_json import from_plain, read_json, read_text
 from groundling.suites.players import Player
 from groundling.suites.suite import VERSION, Suite
 from groundling.text import TextEpisode
@@ -64,21 +65,73 @@ class Result:
         atomic_write(path, (json.dumps(asdict(self), indent=1) + "\n").encode())
 
 
+class Played(NamedTuple):
+    """What became of one episode of a suite."""
+
+    success: bool
+    replies: int
+    invalid: int
+
+
 def score(
     player: Player,
     suite: Suite,
     name: str,
     view: str = "sentences",
     progress: Callable[[int, int], None] | None = None,
+    out: Path | None = None,
 ) -> Result:
-    """Let a player play all episodes of a suite; `view` is `none` for a player that does not read."""
+    """Let a player play all episodes of a suite; `view` is `none` for a player that does not read.
+
+    With `out`, the result is written to that file, and until then each episode that is over to `out`.part, so that a
+    run that was interrupted goes on.
+    """
     suite.check()
-    finished = []
-    for i in range(len(suite)):
-        finished.append(play(player, suite.begin(i, "sentences" if view == "none" else view)))
-        if progress is not None:
-            progress(i + 1, len(suite))
-    return summarize(suite, finished, name, view)
+    record = None if out is None else out.with_name(f"{out.name}.part")
+    played = [] if record is None else read_record(record, suite, name, view)
+    with contextlib.ExitStack() as stack:
+        file = None if record is None else stack.enter_context(record.open("a", encoding="utf-8"))
+        for i in range(len(played), len(suite)):
+            game = play(player, suite.begin(i, "sentences" if view == "none" else view))
+            played.append(Played(game.success, game.replies, game.invalid))
+            if file is not None:
+                print(json.dumps(played[-1]), file=file, flush=True)
+            if progress is not None:
+                progress(i + 1, len(suite))
+    result = summarize(suite, played, name, view)
+    if out is not None and record is not None:
+        result.save(out)
+        record.unlink()
+    return result
+
+
+def read_record(record: Path, suite: Suite, name: str, view: str) -> list[Played]:
+    """The episodes of an interrupted run, whose file begins with what was run; a new file if there is none."""
+    what = [FORMAT, suite.name, suite.size, suite.hash, name, view]
+    if not record.is_file():
+        atomic_write(record, (json.dumps(what) + "\n").encode())
+    text = read_text(record, "record")
+    whole = text[: text.rfind("\n") + 1]  # a kill can leave a part of the last line
+    if whole != text:
+        atomic_write(record, whole.encode())
+    head, *lines = whole.splitlines() or [""]
+    try:
+        same, played = json.loads(head) == what, [_played(json.loads(line)) for line in lines]
+    except (ValueError, TypeError):
+        same, played = False, []
+    if not same or len(played) > len(suite):
+        raise InputError(
+            f"record {record} must be of the same player, suite, size and view; delete it to begin anew, or choose "
+            "another result file"
+        )
+    return played
+
+
+def _played(row: Any) -> Played:
+    success, replies, invalid = row
+    if type(success) is not bool or type(replies) is not int or type(invalid) is not int:
+        raise TypeError
+    return Played(success, replies, invalid)
 
 
 def play(player: Player, game: TextEpisode) -> TextEpisode:
@@ -88,9 +141,9 @@ def play(player: Player, game: TextEpisode) -> TextEpisode:
     return game
 
 
-def summarize(suite: Suite, finished: Iterable[TextEpisode], name: str, view: str) -> Result:
+def summarize(suite: Suite, played: Iterable[Played], name: str, view: str) -> Result:
     """The result of finished episodes, all of a suite in its order."""
-    success, replies, invalid = np.array([(game.success, game.replies, game.invalid) for game in finished]).T
+    success, replies, invalid = np.array(list(played)).T
     types, tasks = np.array([(episode.type, episode.task) for episode in suite]).T
 
     def rate(which: Any) -> dict[str, Any]:

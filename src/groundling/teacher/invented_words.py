@@ -1,18 +1,17 @@
 """Invented words: a language with the same grammar whose words a model cannot know from elsewhere."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 
 from groundling.errors import check_choice, check_int
 from groundling.teacher.language import Language
-from groundling.teacher.language_file import DIRECTION, RELATION
+from groundling.teacher.language_file import DIRECTION, OBJECT, RELATION
+from groundling.world.pseudo_words import pseudo_words
 
 LEXICONS = ("plain", "invented", "all-invented")
 """The words of the language; invented words for its content words; invented words for all its words."""
-_ONSETS = (*"bdfgklmnprstvwz", "bl", "dr", "fl", "gr", "kr", "pl")
-_VOWELS = tuple("aeiou")
-_CODAS = ("", "", *"klmnprstx")
 
 
 def content_words(language: Language) -> tuple[str, ...]:
@@ -22,30 +21,22 @@ def content_words(language: Language) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def with_lexicon(language: Language, lexicon: str, seed: int) -> Language:
-    """The language with its own words (`plain`) or with a seeded bijection of them to invented words."""
+def with_lexicon(language: Language, lexicon: str, seed: int, classes: Iterable[str] = ()) -> Language:
+    """The language with its own words (`plain`) or with a seeded bijection of them to invented words.
+
+    `classes` are those of the icons: one that the language has no word for gets an invented word, too.
+    """
     check_choice("lexicon", lexicon, LEXICONS)
     check_int("lexicon_seed", seed, 0)
-    return language if lexicon == "plain" else _invented(language, lexicon, seed)
+    if lexicon == "plain":
+        return language
+    return _invented(language, lexicon, seed, tuple(sorted(set(classes).difference(language.concepts[OBJECT]))))
 
 
 @lru_cache(maxsize=8)
-def _invented(language: Language, lexicon: str, seed: int) -> Language:
-    rng = np.random.Generator(np.random.Philox(seed))
+def _invented(language: Language, lexicon: str, seed: int, new_classes: tuple[str, ...]) -> Language:
     every = (word for word in language.words if word.isalpha())
     old = content_words(language) if lexicon == "invented" else tuple(every)
-    new: dict[str, None] = {}
-    while len(new) < len(old):
-        word = _pseudo_word(rng)
-        if word not in language.words:
-            new[word] = None
-    return language.translated(dict(zip(old, new, strict=True)))
-
-
-def _pseudo_word(rng: np.random.Generator) -> str:
-    """Two pronounceable syllables, such as `grafek`."""
-
-    def pick(parts: tuple[str, ...]) -> str:
-        return parts[rng.integers(len(parts))]
-
-    return pick(_ONSETS) + pick(_VOWELS) + pick(_ONSETS) + pick(_VOWELS) + pick(_CODAS)
+    words = pseudo_words(np.random.Generator(np.random.Philox(seed)), {*language.words, *new_classes})
+    translations = {word: next(words) for word in old}
+    return language.translated(translations, {name: next(words) for name in new_classes})

@@ -57,6 +57,8 @@ class Language:
                 words = dict(zip(self.concepts[name], self.word_classes[name], strict=True))
                 self.word_classes[name] = tuple(words[concept] for concept in canonical)
                 self.concepts[name] = canonical
+        self.new_objects: Mapping[str, str] = data.get("new_objects", {})
+        """Words for icon classes that are not among its own words; they follow these."""
         self.slots = read_slots(data["slots"], self.word_classes, source)
         """The word class of each slot."""
         self.attributes = read_attributes(data.get("attributes", {}), self.word_classes, source)
@@ -135,6 +137,9 @@ class Language:
             raise InputError(f"sentence type must be one of {', '.join(self.type_names)}, got {cut(name)!r}{hint}")
         return self._by_name[name]
 
-    def translated(self, words: Mapping[str, str]) -> "Language":
-        """The same grammar with other words."""
-        return Language(translate({**self.data, "translate": dict(words)}, self._source), self._source, True)
+    def translated(self, words: Mapping[str, str], new_objects: Mapping[str, str] | None = None) -> "Language":
+        """The same grammar with other words; `new_objects` are words for icon classes that it has no word for."""
+        data = translate({**self.data, "translate": dict(words)}, self._source)
+        if new_objects:
+            data = {**data, "new_objects": dict(new_objects)}
+        return Language(data, self._source, True)

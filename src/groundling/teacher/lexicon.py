@@ -10,6 +10,9 @@ from groundling.errors import InputError, nearest
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
 
+MAX_WORDS = (1 << 15) - 2
+"""Tokens, and the padding that follows them, are 16-bit integers."""
+
 
 def split_words(text: str) -> list[str]:
     """The words of a sentence, in lower case; `.` and `?` are words."""
@@ -35,6 +38,8 @@ class Lexicon:
             check_new_word(word, self.language)
         self.objects = self.language.word_classes[OBJECT] + new
         self.words = (*self.language.words, *new)
+        if len(self.words) > MAX_WORDS:
+            raise InputError(f"words must be at most {MAX_WORDS}, got {len(self.words)}; use fewer classes")
         self.token = {word: k for k, word in enumerate(self.words)}
         self.pad = len(self.words)
         """Token that pads sentences and means "no answer": one past the last word."""
@@ -42,8 +47,8 @@ class Lexicon:
     @classmethod
     def of_classes(cls, language: Language, classes: Iterable[str]) -> "Lexicon":
         """The lexicon for icons of these classes; a class that the language has no word for is its own word."""
-        known = language.concepts[OBJECT]
-        return cls(language, (name for name in classes if name not in known))
+        known = set(language.concepts[OBJECT])
+        return cls(language, (language.new_objects.get(name, name) for name in classes if name not in known))
 
     @classmethod
     def of_words(cls, words: Iterable[str], language: Language | None = None) -> "Lexicon":
@@ -63,6 +68,7 @@ class Lexicon:
     def class_words(self, classes: Iterable[str]) -> tuple[str, ...]:
         """The words for icons of these classes."""
         words = dict(zip(self.language.concepts[OBJECT], self.language.word_classes[OBJECT], strict=True))
+        words.update(self.language.new_objects)
         return tuple(words.get(name, name) for name in classes)
 
     def tokens_of(self, words: Iterable[str]) -> NDArray[np.int16]:

@@ -6,7 +6,7 @@ type of that reference the target or answer. Scanning once counts the fillings o
 of them. The conditions C0 to C8 of the paper are marked where they are checked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -38,8 +38,8 @@ FROM_AGENT, FROM_OBJECT, FROM_BETWEEN = range(3)
 # Columns of `LanguageTables.descriptions`, before the triples (slot, shift, mask) of its attributes.
 SAME_SET, ATTRIBUTES, TRIPLES = range(3)
 SLOT, SHIFT, MASK = range(3)
-# Columns of `LanguageTables.types`: the last are, slot by slot, whether the type uses it, and the distances of rows in
-# `allowed`.
+# Columns of `LanguageTables.types`: the last are, slot by slot, whether the type uses it, the distances of rows in
+# `allowed`, and rows of `group`.
 SCAN, EMPTY_SCAN, ANSWER_ROW, ANSWER_SHIFT, ANSWER_MASK, FIRST_ROW, USED = range(7)
 TARGET, NEAR = -1, -2
 """Values of ANSWER_SHIFT for a command, and for a question about a direction."""
@@ -76,6 +76,8 @@ class LanguageTables(NamedTuple):
     """[word class, index]: the token of a word; in the last row 1 for a token that is a held-out answer"""
     allowed: Bools
     """[filling, answer is held out]: whether the split allows a sentence, see `Split.allows`"""
+    group: Int16s
+    """[row, word]: the distinct rows of `AllowedTable.group`"""
 
 
 OBJECT_ON_MAP = np.dtype(
@@ -303,7 +305,8 @@ def emit(s: int, picked: int, k: int, position: int, referred: int, scratch: Scr
         if tables.restricted:
             row = types[t, FIRST_ROW]
             for slot in range(len(slots)):
-                row += slots[slot] * types[t, USED + len(slots) + slot]
+                group = tables.group[types[t, USED + 2 * len(slots) + slot], slots[slot]]
+                row += group * types[t, USED + len(slots) + slot]
             if not tables.allowed[row, tables.token[len(tables.token) - 1, outcome] if asked != TARGET else 0]:
                 continue
         if picked >= 0 and scratch.found[t] == k:
@@ -350,7 +353,13 @@ class AllowedTable(NamedTuple):
     first_row: Ints
     """[type]: row of the type's first filling"""
     strides: Ints
-    """[type, slot]: the distance of the rows of consecutive words in a slot; 0 for unused slots"""
+    """[type, slot]: the distance of the rows of consecutive groups of words in a slot; 0 for unused slots"""
+    group: Int16s
+    """[type, slot, word]: the group of words, which the split treats alike, to which a word belongs"""
+
+    def row(self, t: int, filling: Sequence[int]) -> int:
+        """The row of a filling of a type, given the index of the word in each slot (any for unused slots)."""
+        return int(self.first_row[t] + self.strides[t] @ self.group[t, np.arange(len(filling)), filling])
 
 
 def make_tables(grammar: Grammar, size: int, table: AllowedTable | None, held_out_answers: Bools) -> LanguageTables:
@@ -387,7 +396,7 @@ def make_tables(grammar: Grammar, size: int, table: AllowedTable | None, held_ou
         ])  # fmt: skip
         return len(scans) - 1
 
-    types = np.zeros((len(language.types), USED + 2 * len(slots)), np.int64)
+    types = np.zeros((len(language.types), USED + 3 * len(slots)), np.int64)
     ends = []
     for commands in (True, False):
         of_kind = [t for t, type_ in enumerate(language.types) if type_.is_command == commands]
@@ -408,8 +417,11 @@ def make_tables(grammar: Grammar, size: int, table: AllowedTable | None, held_ou
             types[t, ANSWER_ROW] = rows.index(type_.asked)
             types[t, ANSWER_SHIFT] = NEAR if is_direction else shifts[type_.asked]
             types[t, ANSWER_MASK] = 0 if is_direction else masks[type_.asked]
+    group = np.zeros((1, 1), np.int16)
     if table is not None:
-        types[:, FIRST_ROW], types[:, USED + len(slots) :] = table.first_row, table.strides
+        types[:, FIRST_ROW], types[:, USED + len(slots) : USED + 2 * len(slots)] = table.first_row, table.strides
+        group, row = np.unique(table.group.reshape(-1, table.group.shape[-1]), axis=0, return_inverse=True)
+        types[:, USED + 2 * len(slots) :] = row.reshape(len(types), len(slots))
 
     token = np.full((len(rows) + 1, len(lexicon)), -1, np.int16)
     for k, name in enumerate(rows):
@@ -437,6 +449,7 @@ def make_tables(grammar: Grammar, size: int, table: AllowedTable | None, held_ou
         ).reshape(-1, 2),
         token=token,
         allowed=np.ones((1, 2), np.bool_) if table is None else table.allowed,
+        group=group,
     )
 
 

@@ -15,7 +15,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,17 +26,18 @@ from groundling.errors import InputError, check_choice, check_int, quote
 from groundling.imports import import_class, names_code
 from groundling.read_json import from_plain, read_json
 from groundling.teacher.grammar import Grammar
-from groundling.teacher.language import Language
 from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
-from groundling.teacher.references import AllowedTable
 from groundling.teacher.types import Meaning, SentenceType
 
 KINDS = ("normal", "zs1", "zs2", "novel", "category", "paraphrase", "length", "icon")
 JOINT = "zs1+zs2"
 """Training that holds out pairs and words."""
 PHASES = ("train", "test")
-MAX_FILLINGS = 1 << 25
 MAX_DRAWS = 100
+MAX_LISTED_CLASSES = 500
+"""With more classes, the pairs of objects that zs1 holds out are not listed: there would be millions."""
+GROUPS = 32
+"""Groups of objects in that case; X % of the pairs of groups are held out."""
 _FORMAT = "groundling-split-1"
 _WORDS = ("zs2", "novel", "category")
 """Kinds whose test sentences contain a held-out word."""
@@ -56,6 +57,10 @@ class Split:
     """X, the percentage held out."""
     seed: int = 0
     held_out: tuple[tuple[str, ...], ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Object words in groups, of a zs1 split with many classes."""
+    held_out_groups: tuple[tuple[int, int], ...] = ()
+    """Pairs of groups (the same one, too), in order: every pair of objects of the two is held out."""
 
     @classmethod
     def draw(cls, kind: str, holdout: float, seed: int, grammar: Grammar) -> "Split":
@@ -75,14 +80,32 @@ class Split:
             for group in _DRAWN[kind](grammar):
                 held += [group[k] for k in sorted(_chosen(kind, group, holdout, rng))]
             split = cls(kind, float(holdout), seed, tuple(held))
+            if kind == "zs1" and _is_large(grammar):
+                split = split._with_groups(_objects(grammar), rng)
             # zs1 tests new combinations of known words. If no two objects may be said with `between`, it is not known.
             if kind != "zs1" or _trains_every_type(split, grammar):
                 break
         return split
 
+    def _with_groups(self, objects: list[str], rng: np.random.Generator) -> Self:
+        """Hold out X % of the pairs of GROUPS random groups of objects."""
+        order = rng.permutation(len(objects))
+        groups = tuple(tuple(sorted(objects[k] for k in part)) for part in np.array_split(order, GROUPS))
+        pairs = list(itertools.combinations_with_replacement(range(GROUPS), 2))
+        chosen = sorted(rng.permutation(len(pairs))[: round(len(pairs) * self.holdout / 100)].tolist())
+        return replace(self, groups=groups, held_out_groups=tuple(pairs[k] for k in chosen))
+
     @cached_property
     def _set(self) -> frozenset[tuple[str, ...]]:
         return frozenset(self.held_out)
+
+    @cached_property
+    def _group_pairs(self) -> frozenset[tuple[int, int]]:
+        return frozenset(self.held_out_groups)
+
+    @cached_property
+    def _group(self) -> dict[str, int]:
+        return {word: k for k, words in enumerate(self.groups) for word in words}
 
     @property
     def held_out_words(self) -> tuple[str, ...]:
@@ -94,6 +117,23 @@ class Split:
     def holds_out(self, meaning: Meaning) -> bool:
         """Whether a sentence contains something held out, judged by its type and the words in its slots."""
         return self._contains_word(meaning) or self._contains_pair(meaning)
+
+    def holds_out_word(self, word: str) -> bool:
+        """Whether a word is held out alone."""
+        return (word,) in self._set
+
+    def holds_out_pair(self, a: str, b: str) -> bool:
+        """Whether a pair of words is held out."""
+        if self.kind in _WORDINGS:
+            return False
+        first, second = self._group.get(a), self._group.get(b)
+        if first is not None and second is not None:
+            return (min(first, second), max(first, second)) in self._group_pairs or _pair(a, b) in self._set
+        return _pair(a, b) in self._set
+
+    def group_of(self, word: str) -> int:
+        """The group of an object word, or -1."""
+        return self._group.get(word, -1)
 
     def holds_out_wording(self, type_: str, template: Template) -> bool:
         """Whether a wording is held out; a template is words and slots such as `{obj}`."""
@@ -113,6 +153,16 @@ class Split:
     def restricts_content(self) -> bool:
         """Whether it holds out sentences by their content."""
         return self.kind in ("zs1", *_WORDS) or self._overrides("holds_out") or self._overrides("holds_out_answer")
+
+    @property
+    def is_by_words(self) -> bool:
+        """Whether `holds_out` is that of this class: a matter of single words and of pairs of words."""
+        return not (self._overrides("holds_out") or self._overrides("allows"))
+
+    @property
+    def lists_pairs_of_objects(self) -> bool:
+        """Whether pairs of objects are held out one by one."""
+        return not self.groups and any(len(group) == 2 for group in self.held_out)
 
     @property
     def restricts_wording(self) -> bool:
@@ -143,24 +193,27 @@ class Split:
         return not self.restricts_wording or self.holds_out_wording(type_, template) == (phase == "test")
 
     def _contains_word(self, meaning: Meaning) -> bool:
-        return any((word,) in self._set for word in meaning.content)
+        return any(map(self.holds_out_word, meaning.content))
 
     def _contains_pair(self, meaning: Meaning) -> bool:
-        return self.kind not in _WORDINGS and any(
-            _pair(a, b) in self._set for a, b in itertools.combinations(meaning.content, 2)
-        )
+        return any(self.holds_out_pair(a, b) for a, b in itertools.combinations(meaning.content, 2))
 
     def joined(self, other: "Split") -> Self:
         """This split, with what another holds out held out as well."""
-        return replace(self, held_out=(*self.held_out, *other.held_out))
+        held_out = (*self.held_out, *other.held_out)
+        grouped = self if self.groups else other
+        return replace(self, held_out=held_out, groups=grouped.groups, held_out_groups=grouped.held_out_groups)
 
     @property
     def hash(self) -> str:
         """The same for the same held-out groups, however they were sampled."""
-        return hashlib.sha256(json.dumps([self.kind, sorted(self.held_out)]).encode()).hexdigest()
+        content: list[Any] = [self.kind, sorted(self.held_out)]
+        content += [sorted(self.groups), self.held_out_groups] if self.groups else []
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """The split as plain data, with a hash that shows whether it was changed."""
+        grouped = {"groups": self.groups, "held_out_groups": self.held_out_groups} if self.groups else {}
         return {
             "format": _FORMAT,
             "kind": self.kind,
@@ -168,6 +221,7 @@ class Split:
             "seed": self.seed,
             "hash": self.hash,
             "held_out": [list(group) for group in self.held_out],
+            **{name: [list(part) for part in value] for name, value in grouped.items()},
         }
 
     @classmethod
@@ -179,7 +233,7 @@ class Split:
         if names_code(plain.kind):
             return import_class(plain.kind, Split, "split")(plain.kind, plain.holdout, plain.seed, plain.held_out)
         check_choice("split: kind", plain.kind, KINDS)
-        split = cls(plain.kind, plain.holdout, plain.seed, plain.held_out)
+        split = cls(plain.kind, plain.holdout, plain.seed, plain.held_out, plain.groups, plain.held_out_groups)
         groups, stated = plain.held_out, plain.hash
         sizes = () if split.kind == "normal" else (1, 2)
         if any(len(group) not in sizes for group in groups):
@@ -213,6 +267,8 @@ class _PlainSplit:
     seed: int
     hash: str
     held_out: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[str, ...], ...] = ()
+    held_out_groups: tuple[tuple[int, int], ...] = ()
 
 
 Groups = list[list[tuple[str, ...]]]
@@ -233,7 +289,7 @@ def _pairs(grammar: Grammar) -> Groups:
     with_relation = {_pair(a, b) for a in objects for b in relations}
     with_color = {_pair(color, name) for color, name in grammar.pairs}
     # A pair such as (apple, orange) is one pair of words, whether orange is the fruit or the color.
-    any_two = {_pair(a, b) for a in objects for b in objects}
+    any_two = set() if _is_large(grammar) else {_pair(a, b) for a in objects for b in objects}
     sorts = [with_relation, with_color, any_two - with_color]
     others = [attribute for attribute in grammar.language.attributes if attribute.name not in (OBJECT, COLOR)]
     for attribute in others:
@@ -241,6 +297,10 @@ def _pairs(grammar: Grammar) -> Groups:
         pairs = words or itertools.product(classes[attribute.name], objects)
         sorts.append({_pair(word, name) for word, name in pairs})
     return [sorted(sort) for sort in sorts]
+
+
+def _is_large(grammar: Grammar) -> bool:
+    return len(grammar.catalog.classes) > MAX_LISTED_CLASSES
 
 
 def _draw_categories(grammar: Grammar, holdout: float, rng: np.random.Generator) -> list[tuple[str, ...]]:
@@ -294,59 +354,23 @@ def _chosen(kind: str, group: list[tuple[str, ...]], holdout: float, rng: np.ran
     return [int(k) for k in order[:count]]
 
 
-def allowed_table(split: Split, phase: str, grammar: Grammar) -> AllowedTable | None:
-    """Evaluate the split once for every filling; None if it restricts no content."""
-    return _allowed_table(split, phase, grammar.language, grammar.lexicon.class_words(grammar.catalog.classes))
-
-
-@lru_cache(maxsize=16)
-def _allowed_table(split: Split, phase: str, language: Language, classes: tuple[str, ...]) -> AllowedTable | None:
-    """As `allowed_table`; cached, because an evaluation makes a teacher for each sentence type of the same split."""
-    if not split.restricts_content:
-        return None
-    vocabulary = {**language.word_classes, OBJECT: classes}
-    slots = list(language.slots)
-    words_of_language = itertools.chain(classes, language.words)
-    answers = ["", *[word for word in words_of_language if split.holds_out_answer(word)][:1]]
-    rows: list[list[bool]] = []
-    first_row = np.zeros(len(language.types), np.int64)
-    strides = np.zeros((len(language.types), len(slots)), np.int64)
-    for t, type_ in enumerate(language.types):
-        used = sorted(type_.reference.slots, key=slots.index)
-        first_row[t] = len(rows)
-        sizes = [len(vocabulary[language.slots[slot]]) for slot in used]
-        if len(rows) + np.prod(sizes, dtype=np.float64) > MAX_FILLINGS:
-            raise InputError(f"split {split.kind} must have at most {MAX_FILLINGS} fillings to judge, got more")
-        for k, slot in enumerate(used):
-            strides[t, slots.index(slot)] = np.prod(sizes[k + 1 :], dtype=np.int64)
-        rows += [
-            [split.allows(meaning, phase, answer) for answer in answers]
-            for meaning in _meanings(type_, language, classes)
-        ]
-    allowed = np.array(rows, np.bool_)
-    return AllowedTable(np.repeat(allowed, 2 // len(answers), axis=1), first_row, strides)
-
-
-def _meanings(type_: SentenceType, language: Language, classes: tuple[str, ...]) -> Iterator[Meaning]:
-    """The meaning of a type with every filling of its slots, the last slot changing fastest."""
-    vocabulary = {**language.word_classes, OBJECT: classes}
-    used = sorted(type_.reference.slots, key=list(language.slots).index)
-    relations = language.relation_words[type_.name]
-    for words in itertools.product(*(vocabulary[language.slots[slot]] for slot in used)):
-        yield Meaning(type_.name, 0, dict(zip(used, words, strict=True)), (*words, *relations))
-
-
 def _trains_every_type(split: Split, grammar: Grammar) -> bool:
     """Whether training has a sentence of every type; no reference names the same word twice."""
-    classes = grammar.lexicon.class_words(grammar.catalog.classes)
     return all(
-        any(
-            split.allows(meaning, "train", "")
-            for meaning in _meanings(type_, grammar.language, classes)
-            if len({*meaning.slots.values()}) == len(meaning.slots)
-        )
+        any(split.allows(meaning, "train", "") for meaning in _meanings(type_, grammar))
         for type_ in grammar.language.types
     )
+
+
+def _meanings(type_: SentenceType, grammar: Grammar) -> Iterator[Meaning]:
+    """The meanings of a type with different words in its slots."""
+    language = grammar.language
+    vocabulary = {**language.word_classes, OBJECT: grammar.lexicon.class_words(grammar.catalog.classes)}
+    used = type_.reference.slots
+    relations = language.relation_words[type_.name]
+    for words in itertools.product(*(vocabulary[language.slots[slot]] for slot in used)):
+        if len({*words}) == len(words):
+            yield Meaning(type_.name, 0, dict(zip(used, words, strict=True)), (*words, *relations))
 
 
 def check_holdout(holdout: Any) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from groundling.errors import InputError, check_choice, nearest, show
 from groundling.imports import names_code
 from groundling.jit import uncached
+from groundling.teacher.allowed_table import allowed_table, classes_needed
 from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
 from groundling.teacher.episode_sampling import (
     MAX_ATTEMPTS,
@@ -30,7 +31,7 @@ from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import OBJECT
 from groundling.teacher.references import AllowedTable, Scratch, find_referred, make_scratch, make_tables, map_rule
-from groundling.teacher.splits import JOINT, KINDS, PHASES, Split, allowed_table
+from groundling.teacher.splits import JOINT, KINDS, PHASES, Split
 from groundling.teacher.types import (
     MAX_INDEX,
     EpisodeBatch,
@@ -439,26 +440,6 @@ def make_teacher(
     catalog, language = catalog or Catalog.default(), language or Language.paper()
     drawn = make_split(split, holdout, split_seed, Grammar(language, catalog), tested)
     return Teacher(world, drawn, phase, catalog, sampling, language)
-
-
-def classes_needed(
-    table: AllowedTable, t: int, slots: list[int], rank: NDArray[np.int64], any_answer: bool
-) -> int | None:
-    """The smallest k so that a sentence of a type is allowed about classes of rank below k; None if there is none.
-
-    `slots` are those of objects; `any_answer`: whether an answer of the type can be held out.
-    """
-    firsts = [*table.first_row.tolist(), len(table.allowed)]
-    rows = np.arange(firsts[t + 1] - firsts[t])
-    allowed = table.allowed[firsts[t] : firsts[t + 1], : 2 if any_answer else 1].any(axis=1)
-    needed = np.ones(len(rows), np.int64)
-    words = [rows // table.strides[t, slot] % len(rank) for slot in slots]
-    for word in words:
-        needed = np.maximum(needed, rank[word] + 1)
-    if len(words) == 2:  # nothing is between an object and itself
-        allowed = allowed & (words[0] != words[1])
-    possible = needed[allowed & (needed <= len(rank))]
-    return int(possible.min()) if len(possible) else None
 
 
 def _check_indices(name: str, numbers: ArrayLike, high: int) -> NDArray[np.int64]:

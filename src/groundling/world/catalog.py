@@ -30,11 +30,12 @@ FLOOR_COLOR = (0xF2, 0xEF, 0xE9)
 COLOR_NAMES = ("blue", "brown", "gray", "green", "orange", "purple", "red", "yellow")
 NO_COLOR = -1
 MAX_ICON_PIXELS = 2048
+PROCEDURAL = "procedural:"
+"""Begins the name of a generated catalog, see `procedural_icons`."""
 MAX_PATH = 200
 """Length of a path in properties.txt."""
-MAX_ICONS = 10_000
-MAX_CLASSES = 1000
-"""A teacher lists every sentence about two objects: a million pairs of classes take seconds and half a gigabyte."""
+MAX_ICONS = (1 << 15) - 1 - FIRST_ICON
+"""Cell ids are 16-bit integers."""
 
 Pixels = NDArray[np.uint8]
 
@@ -83,9 +84,14 @@ class Catalog:
 
     @classmethod
     def load(cls, icons: str | Path | None) -> "Catalog":
-        """The built-in icons (None), those of a folder, with `+FOLDER` both, or the catalog of `module:function`."""
+        """The built-in icons (None), those of a folder, with `+FOLDER` both, `procedural:N`, or the catalog of
+        `module:function`."""
         if icons is None:
             return cls.default()
+        if str(icons).startswith(PROCEDURAL):
+            from groundling.world.procedural_icons import load_procedural
+
+            return load_procedural(str(icons))
         if isinstance(icons, str) and names_code(icons):
             made = import_name(icons, "icons")()
             if not isinstance(made, Catalog):
@@ -98,13 +104,14 @@ class Catalog:
     def joined(self, other: "Catalog") -> "Catalog":
         """The icons of both; a class of both has the icons of both. Floor, wall and agent are those of this one."""
         names = sorted({*self.classes, *other.classes})
+        indices = [{name: c for c, name in enumerate(part.classes)} for part in (self, other)]
         entries, cells = [], {side: [pictures[:FIRST_ICON]] for side, pictures in self.pictures.items()}
         attributes: dict[str, list[str | None]] = {name: [] for name in {*self.attributes, *other.attributes}}
         for name in names:
-            for part in (self, other):
-                if name not in part.classes:
+            for part, index in zip((self, other), indices, strict=True):
+                if name not in index:
                     continue
-                c = part.classes.index(name)
+                c = index[name]
                 first, end = int(part.first_icon[c]), int(part.first_icon[c + 1])
                 category = part.categories[c] if part.categories else ""
                 entries += [(name, int(color), category) for color in part.icon_color[first:end]]
@@ -159,7 +166,7 @@ class Catalog:
             classes=tuple(categories),
             icon_class=np.array([index[name] for name, _, _ in icons], np.int16),
             icon_color=np.array([color for _, color, _ in icons], np.int16),
-            pictures=pictures,
+            pictures=pictures if DISPLAY_PIXELS in pictures else Upscaled(pictures),
             categories=tuple(categories.values()),
             attributes=attributes or {},
         )
@@ -172,13 +179,14 @@ class Catalog:
 
     def only(self, names: Collection[str]) -> "Catalog":
         """Return a catalog with only the classes in `names`, for a smaller world."""
+        wanted, known = set(names), set(self.classes)
         for name in names:
-            if name not in self.classes:
+            if name not in known:
                 raise InputError(
                     f"class must be one of the {len(self.classes)} in the catalog, "
                     f"got {name!r:.80}{nearest(name[:40], self.classes)}"
                 )
-        return self.select([k for k, c in enumerate(self.icon_class) if self.classes[c] in names])
+        return self.select([k for k, c in enumerate(self.icon_class) if self.classes[c] in wanted])
 
     def select(self, icons: Sequence[int]) -> "Catalog":
         """Return a catalog with only these icons."""
@@ -252,17 +260,22 @@ class Catalog:
         return " ".join([*filter(None, words), self.classes[self.icon_class[icon]]])
 
 
+class Upscaled(dict[int, Pixels]):
+    """Pictures in the agent's view; larger ones are made when somebody looks, because thousands take much memory."""
+
+    def __missing__(self, side: int) -> Pixels:
+        nearest_pixel = (np.arange(side) * CELL_PIXELS + CELL_PIXELS // 2) // side
+        self[side] = np.ascontiguousarray(self[CELL_PIXELS][:, nearest_pixel][:, :, nearest_pixel])
+        return self[side]
+
+
 def read_folder(folder: Path) -> tuple[list[IconEntry], list[Path]]:
     """Return the icons of a folder, grouped by class, and the image files of wall, agent and icons, in this order."""
     icons = sorted(_read_properties(folder), key=lambda icon: (icon.name, icon.path))
     if not icons:
         raise InputError(f"icon folder {folder}: properties.txt must list at least one image in goal/, got none")
-    classes = len({icon.name for icon in icons})
-    if len(icons) > MAX_ICONS or classes > MAX_CLASSES:
-        raise InputError(
-            f"icon folder {folder}: properties.txt must list at most {MAX_ICONS} images of {MAX_CLASSES} classes, "
-            f"got {len(icons)} of {classes}"
-        )
+    if len(icons) > MAX_ICONS:
+        raise InputError(f"icon folder {folder}: properties.txt must list at most {MAX_ICONS} images, got {len(icons)}")
     wall_and_agent = []
     for kind in ("block", "agent"):
         found = _image_files(folder, f"{kind}/**/*.*")

@@ -8,10 +8,16 @@ from groundling.world.catalog import AGENT, FIRST_ICON, FLOOR, OUTSIDE, WALL, Ca
 from groundling.world.types import Int16s, State
 
 
-def view_cells(state: State) -> Int16s:
-    """[B, 2 size - 1, 2 size - 1]: the cell ids around the agent, which is at the center; OUTSIDE beyond the map."""
+def view_cells(state: State, out: Int16s | None = None) -> Int16s:
+    """[B, 2 size - 1, 2 size - 1]: the cell ids around the agent, which is at the center; OUTSIDE beyond the map.
+
+    They are written into `out` if given.
+    """
     side = 2 * state.size - 1
-    cells = np.empty((len(state.agent), side, side), np.int16)
+    shape = (len(state.agent), side, side)
+    cells = np.empty(shape, np.int16) if out is None else out
+    if cells.shape != shape or cells.dtype != np.int16:
+        raise ValueError(f"out must be an int16 array of shape {shape}, got {cells.dtype} {cells.shape}")
     _view_cells(state.grid, state.agent, state.size, cells)
     return cells
 
@@ -56,11 +62,24 @@ def draw(cells: Int16s, pictures: Pixels, out: Pixels | None = None) -> Pixels:
     return out
 
 
+MAX_CACHED = 1000
+"""Pictures that stay in the processor's cache."""
+
+
 @kernel
 def _draw(cells: Int16s, pictures: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     batch, rows, columns = cells.shape
     side, words = pictures.shape[1:]
     for b in range(batch):
+        if len(pictures) > MAX_CACHED:  # read all icons at once before they are drawn, not one after another
+            touched = np.uint32(0)
+            for row in range(rows):
+                for column in range(columns):
+                    cell = cells[b, row, column]
+                    if cell > FIRST_ICON:
+                        for y in range(0, side, 2):
+                            touched ^= pictures[cell, y, 0]
+            out[b, 0, 0] = touched  # overwritten below
         for row in range(rows):
             for y in range(side):
                 for column in range(columns):
