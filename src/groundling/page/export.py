@@ -3,32 +3,22 @@
 import io
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from html import escape
 
 import numpy as np
 
 from groundling.page.message import to_json
-from groundling.page.scene import Scene
-from groundling.page.sentence_check import QUESTION, SentenceCheck
+from groundling.page.sentence_check import QUESTION
 from groundling.page.static_files import STATIC
-from groundling.page.uploads import png_base64
+from groundling.page.uploads import cut_out, png_base64
+from groundling.page.walk import WalkRecording
 from groundling.study.pictures import overlay_attention, save_gif, with_caption
 from groundling.world.catalog import AGENT, DISPLAY_PIXELS, FIRST_ICON, FLOOR, WALL
 from groundling.world.rendering import draw, map_cells
 
+PROJECT = "Groundling: an agent that learns language by living in a 2D world"
 SCRIPTS = ("dom.js", "scene.js", "board.js", "explanation.js", "player.js", "agent_pane.js", "export.js")
 """Modules of the page that show a walk; each one imports only from earlier ones."""
-
-
-@dataclass(frozen=True)
-class WalkRecording:
-    """A recorded walk: one scene and one step (explanation and move) per frame."""
-
-    agent: str
-    scenes: list[Scene]
-    check: SentenceCheck
-    steps: list[dict[str, Any]]
 
 
 def to_gif(recording: WalkRecording, before_frame: Callable[[], None]) -> bytes:
@@ -41,13 +31,19 @@ def to_gif(recording: WalkRecording, before_frame: Callable[[], None]) -> bytes:
         x_loc, answers = step["explanation"]["x_loc"], step["explanation"]["answers"]
         if x_loc is not None:
             pixels = overlay_attention(pixels, np.array(x_loc, np.float32).reshape(size, size))
-        lines = [" ".join(recording.check.words)]
-        if recording.check.kind == QUESTION and answers:
-            lines.append(f"{recording.agent}: {answers[0]['word']}")
-        frames.append(with_caption(pixels, lines))
+        lines = [sentence_text(recording)]
+        if "end" in step or recording.check.kind == QUESTION:
+            lines.append(recording.verdict or (f"{recording.agent}: {answers[0]['word']}" if answers else ""))
+        frames.append(with_caption(pixels, [*lines, PROJECT]))
     out = io.BytesIO()
     save_gif(frames, out, milliseconds=700)
     return out.getvalue()
+
+
+def sentence_text(recording: WalkRecording) -> str:
+    """The sentence of a walk, capitalized and punctuated."""
+    text = " ".join(recording.check.words).replace(" .", ".").replace(" ?", "?")
+    return text[:1].upper() + text[1:]
 
 
 def to_html(recording: WalkRecording) -> str:
@@ -58,11 +54,12 @@ def to_html(recording: WalkRecording) -> str:
     cells = {"agent": AGENT, "wall": WALL, "floor": FLOOR}
     for entry, (_, icon) in zip(scene["objects"], first.scenario.objects, strict=True):
         cells[f"{entry['name']}/{entry['icon']}"] = FIRST_ICON + icon
+    pictures_of = {key: png_base64(cut_out(pictures[cell], pictures[FLOOR])) for key, cell in cells.items()}
     walk = {
         "agent": recording.agent,
         "size": first.scenario.size,
         "scene": scene,
-        "icons": {key: "data:image/png;base64," + png_base64(pictures[cell]) for key, cell in cells.items()},
+        "icons": {key: "data:image/png;base64," + text for key, text in pictures_of.items()},
         "sentence_check": recording.check.to_dict(first),
         "frames": [
             {"at": scene.scenario.at(scene.scenario.agent), **step}
@@ -70,11 +67,15 @@ def to_html(recording: WalkRecording) -> str:
         ],
     }
     parts = {
+        "SENTENCE": escape(sentence_text(recording)),
+        "VERDICT": escape(recording.verdict),
         "STYLE": STATIC["page.css"].text,
         "DATA": to_json(walk).replace("<", "\\u003c"),  # `</script>` in the data would end the element
         "SCRIPT": "\n".join(_without_imports(STATIC[name].text) for name in SCRIPTS),
     }
-    return re.sub(r"\{\{(STYLE|DATA|SCRIPT)\}\}", lambda match: parts[match[1]], STATIC["export.html"].text)
+    return re.sub(
+        r"\{\{(STYLE|DATA|SCRIPT|SENTENCE|VERDICT)\}\}", lambda match: parts[match[1]], STATIC["export.html"].text
+    )
 
 
 def _without_imports(script: str) -> str:

@@ -1,6 +1,8 @@
 """The static files of the page, read once. Requested names are looked up here; no requested path is ever opened."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 
 _MEDIA_TYPES = {
@@ -17,6 +19,11 @@ class StaticFile:
 
     data: bytes
     media_type: str
+
+    @cached_property
+    def etag(self) -> str:
+        """Identifies the content, so that a browser does not load it again."""
+        return f'"{hashlib.sha256(self.data).hexdigest()[:20]}"'
 
     @property
     def text(self) -> str:
