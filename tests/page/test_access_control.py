@@ -14,12 +14,12 @@ TOKEN = "test-token"
 
 
 def test_files_have_a_strict_content_security_policy(http: TestClient) -> None:
-    for path in ("/", "/icons.png", *(f"/static/{name}" for name in STATIC)):
+    for path in ("/", "/icons.webp", *(f"/static/{name}" for name in STATIC)):
         response = http.get(path)
         assert response.status_code == 200, path
         assert "script-src 'self'; style-src 'self'" in response.headers["content-security-policy"]
         assert response.headers["x-content-type-options"] == "nosniff"
-    assert http.get("/icons.png").content.startswith(b"\x89PNG")
+    assert http.get("/icons.webp").content.startswith(b"RIFF")
 
 
 def test_page_has_no_inline_code_and_no_external_resources() -> None:
@@ -73,7 +73,7 @@ def test_public_address_requires_the_token(served: ServedAgent) -> None:
     with TestClient(app, base_url=BASE_URL, follow_redirects=False) as client:
         assert client.get("/").status_code == 403
         assert client.get("/?token=wrong").status_code == 403
-        assert client.get(f"/icons.png?token={TOKEN}").status_code == 403
+        assert client.get(f"/icons.webp?token={TOKEN}").status_code == 403
         with (
             pytest.raises(WebSocketDisconnect),
             client.websocket_connect(WEBSOCKET_URL, headers={"origin": BASE_URL}),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from groundling.errors import InputError
-from groundling.world.catalog import DISPLAY_PIXELS, Pixels, flatten
+from groundling.world.catalog import DISPLAY_PIXELS, flatten
 
 ICON_COLORS = 64
 FLOOR_TOLERANCE = 6

@@ -1,14 +1,14 @@
 // The age of the agent: snapshots of one training run, and a run that is shown while it learns.
 
-import { h, percent } from "./dom.js";
+import { byId, h, percent } from "./dom.js";
 
 /** @typedef {import("./types").State} State */
 /** @typedef {import("./types").Agent} Agent */
 /** @typedef {Record<string, number | string>} Metrics */
 
 const POLL_MS = 2000;
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [240, 48];
+const SERIES = [["success_rate", "success"], ["qa_accuracy", "answers right"]];
 
 /** @param {number} seconds */
 function duration(seconds) {
@@ -64,11 +64,6 @@ export class LiveRun {
     this.onlearned = onlearned;
     this.version = 0;
     this.timer = 0;
-    this.text = h("p", { class: "score" });
-    this.chart = document.createElementNS(SVG, "svg");
-    this.chart.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-    this.chart.setAttribute("role", "img");
-    element.append(h("h3", { text: "This agent is learning now" }), this.text, this.chart);
   }
 
   /** @param {import("./types").Hello | null} hello */
@@ -92,29 +87,20 @@ export class LiveRun {
   /** @param {Metrics[]} metrics */
   #draw(metrics) {
     const last = metrics[metrics.length - 1];
-    if (!last) {
-      this.text.textContent = "It has just begun.";
-      return;
-    }
-    const series = ["success_rate", "qa_accuracy"].map((name) => metrics.filter((line) => name in line));
+    if (!last) return;
     const parts = [`${duration(Number(last.seconds))} of training (${String(last.stage).replace("_", " ")})`];
-    const names = ["success", "answers right"];
-    series.forEach((lines, k) => {
-      const key = ["success_rate", "qa_accuracy"][k];
-      if (lines.length) parts.push(`${names[k]} ${percent(Number(lines[lines.length - 1][key]))}`);
-    });
-    this.text.textContent = parts.join(", ");
-    this.chart.setAttribute("aria-label", parts.join(", "));
-    const end = Number(last.seconds) || 1;
-    this.chart.replaceChildren(
-      ...series.map((lines, k) => {
-        const line = document.createElementNS(SVG, "polyline");
-        const key = ["success_rate", "qa_accuracy"][k];
-        const points = lines.map((entry) => `${(Number(entry.seconds) / end) * WIDTH},${HEIGHT - Number(entry[key]) * HEIGHT}`);
-        line.setAttribute("points", points.join(" "));
-        line.setAttribute("class", key);
-        return line;
-      }),
-    );
+    const chart = byId("live-chart");
+    for (const [k, [key, text]] of SERIES.entries()) {
+      const lines = metrics.filter((line) => key in line);
+      const value = lines[lines.length - 1]?.[key];
+      if (value !== undefined) parts.push(`${text} ${percent(Number(value))}`);
+      const points = lines.map((line) => {
+        const x = (Number(line.seconds) / (Number(last.seconds) || 1)) * WIDTH;
+        return `${x.toFixed(1)},${(HEIGHT - Number(line[key]) * HEIGHT).toFixed(1)}`;
+      });
+      chart.children[k].setAttribute("points", points.join(" "));
+    }
+    byId("live-text").textContent = parts.join(", ");
+    chart.setAttribute("aria-label", parts.join(", "));
   }
 }

@@ -226,8 +226,8 @@ function makePanes(hello) {
   const shown = shownAgents(store.state);
   panes = shown.map((agent, pane) => {
     const { name, method } = hello.agents[agent];
-    const isOurs = ["ours", name].includes(method);
-    const title = shown.length === 1 ? name : `${name} (${isOurs ? "this project's model" : `baseline ${method}`})`;
+    const model = method === "ours" ? "this project's model" : `other model: ${method}`;
+    const title = shown.length === 1 ? name : `${name} (${model})`;
     const cells = describeCells(store, connection, pane);
     const made = new AgentPane(title, hello.size, paint, cells.detect);
     editor.attach(made.board);

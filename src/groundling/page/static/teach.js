@@ -146,6 +146,7 @@ export class Teach {
     const change = { taught, before, after };
     if (isHere) await this.walks.run(sentence, scene, change);
     else this.store.commit(change);
+    this.beforeAfter.scrollIntoView({ block: "nearest" });
     this.store.notify(`Learned “${word}” from ${plural(examples.length, "example")} in ${seconds} s. Undo takes it back.`);
   }
 
