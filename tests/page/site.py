@@ -89,7 +89,8 @@ def open_scene(browser: Browser, site: Site, scene: dict[str, Any], *size: int, 
     yield page
     page.context.close()
     expected = ("WebSocket connection", "Failed to load resource")  # some tests kill the server
-    assert [text for text in errors if not any(part in text for part in expected)] == []
+    unexpected = [text for text in errors if not any(part in text for part in expected)]
+    assert not unexpected, unexpected
 
 
 def is_in_viewport(page: Page, locator: Locator) -> bool:

@@ -1,5 +1,6 @@
 """Accessibility: axe finds nothing, everything works by keyboard, and the tab stops are few."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,20 +94,20 @@ def test_everything_works_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     expect_result(page, "giraffe")
     tab_to(page, "a word it never heard")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")  # an example
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")  # the last example
     expect(page.get_by_label("Command or question")).not_to_have_value("What is in the west?")
     tab_to(page, "Search objects")
     page.keyboard.type("zebra")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")  # the second zebra
-    expect(page.locator("#notice")).to_contain_text("zebra selected")
+    expect(page.locator("#notice")).to_contain_text("selected; now select a cell")
     tab_to(page, "row 1, column 1")
     page.keyboard.press("Enter")
     expect(cell(page, 0, 0)).to_have_attribute("aria-label", "row 1, column 1: zebra")
     page.keyboard.press("Control+z")
-    expect(cell(page, 0, 0)).to_have_attribute("aria-label", "row 1, column 1: empty")
+    expect(cell(page, 0, 0)).to_have_attribute("aria-label", re.compile("row 1, column 1: empty"))
     page.keyboard.press("Control+y")
     expect(cell(page, 0, 0)).to_have_attribute("aria-label", "row 1, column 1: zebra")
     tab_to(page, "Break it")

@@ -87,7 +87,7 @@ def check_sentence(
     """Check a sentence for an agent with words `lexicon`, of which `unseen` were neither in training nor taught."""
     parts = split_commands(text, lexicon)
     words = split_words(normalize(text))
-    if not words:
+    if not set(words) - {".", "?"}:
         raise InputError("sentence must have at least one word, got only punctuation")
     if len(words) > limits.sentence_words:
         raise InputError(f"sentence must have at most {limits.sentence_words} words, got {len(words)}")

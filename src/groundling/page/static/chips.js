@@ -44,8 +44,11 @@ export class Chips {
     const chips = examples.filter((example) => example !== unheard).map((example) => this.#chip(example, ""));
     const first = unheard ? [this.#chip(unheard, "a word it never heard: ")] : [];
     const teach = h("button", { type: "button", class: "chip special", text: "Teach it a word", onclick: this.actions.teach });
+    const focused = [...this.element.children].indexOf(/** @type {Element} */ (document.activeElement));
     this.element.replaceChildren(...first, teach, ...chips);
     this.refresh();
+    const next = this.element.children[Math.min(focused, this.element.children.length - 1)];
+    if (focused >= 0 && next instanceof HTMLElement) next.focus({ preventScroll: true });
   }
 
   /** @param {ExampleSentence} example @param {string} label */

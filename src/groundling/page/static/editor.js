@@ -59,25 +59,28 @@ export class Editor {
   /** Show every object kind whose description matches the search. */
   fillPalette() {
     const query = this.search.value.trim().toLowerCase();
-    const found = this.host.kinds().filter((kind) => describe(kind).includes(query));
-    this.palette.replaceChildren(...found.map((kind) => this.#paletteOption(kind)));
+    const kinds = this.host.kinds();
+    const found = kinds.filter((kind) => describe(kind).includes(query));
+    const isShared = (/** @type {Content} */ kind) => kinds.filter((other) => describe(other) === describe(kind)).length > 1;
+    const label = (/** @type {Content} */ kind) => describe(kind) + (isShared(kind) ? `, picture ${kind.icon + 1}` : "");
+    this.palette.replaceChildren(...found.map((kind) => this.#paletteOption(kind, label(kind))));
     if (!found.length) this.palette.append(h("div", { role: "option", class: "note", "aria-selected": "false", "aria-disabled": "true", text: "No object has that name." }));
     this.refreshPalette();
   }
 
-  /** @param {Content} kind */
-  #paletteOption(kind) {
+  /** @param {Content} kind @param {string} label */
+  #paletteOption(kind, label) {
     const select = () => {
       this.#setKind(kind);
       this.selectTool("add");
-      this.host.notify(`${describe(kind)} selected; now select a cell, or drag it there.`);
+      this.host.notify(`${label} selected; now select a cell, or drag it there.`);
     };
     const option = h("div", {
       class: "object-kind",
       role: "option",
       tabindex: "-1",
-      title: describe(kind),
-      "aria-label": describe(kind),
+      title: label,
+      "aria-label": label,
       "aria-selected": String(this.kind === kind),
       "data-key": iconKey(kind),
       onclick: select,

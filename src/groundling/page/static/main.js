@@ -240,8 +240,8 @@ function makePanes(hello) {
   byId("player").replaceChildren(...(panes.length > 1 ? [label, player.element] : []));
   if (panes.length === 1) {
     panes[0].slot.append(player.element);
-    panes[0].side.prepend(byId("tour"), byId("live"));
-  } else byId("panes").before(byId("tour"), byId("live"));
+    panes[0].side.prepend(tour.element, live.element);
+  } else byId("panes").before(tour.element, live.element);
 }
 
 /** Call a view when one of some parts of the state has changed. @param {(keyof State)[]} names @param {(state: State) => void} show */

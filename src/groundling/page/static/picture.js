@@ -46,6 +46,8 @@ export class Picture {
     this.onerror = onerror;
     /** @type {string | null} PNG in base64 */
     this.png = null;
+    /** @type {Promise<void>} settles when the last file is read */
+    this.pending = Promise.resolve();
     this.canvas = h("canvas", {
       class: "pad",
       width: PAD,
@@ -128,7 +130,13 @@ export class Picture {
   }
 
   /** Take the first image of some files. @param {FileList | null} files */
-  async take(files) {
+  take(files) {
+    this.pending = this.#take(files);
+    return this.pending;
+  }
+
+  /** @param {FileList | null} files */
+  async #take(files) {
     const [file] = files ?? [];
     if (!file) return;
     try {

@@ -115,6 +115,7 @@ export class Teach {
   async #object() {
     const { world } = this.store.state;
     const { word } = this;
+    await this.picture.pending;
     if (this.object.value) return { kind: { name: this.object.value, icon: 0 }, drawings: { ...world?.drawings } };
     if (!word) throw new Error("give it a name: a new word of letters");
     const known = world?.drawings?.[word];
