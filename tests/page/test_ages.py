@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,11 +22,12 @@ SECONDS = ("0", "0.5", "1")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short training run with snapshots."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    main(["train", "smoke", "--out", str(folder), "--minutes", "0.05", "--threads", "1", "--snapshots", *SECONDS])
-    yield folder
+    short = ["--minutes", "0.05", "--qa-pretraining.updates", "5"]  # the end of a stage is logged
+    main(["train", "smoke", "--out", str(folder), "--threads", "1", *short, "--snapshots", *SECONDS])
+    return folder
 
 
 def test_run_keeps_snapshots_in_half_precision(run: Path) -> None:
