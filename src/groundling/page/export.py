@@ -9,7 +9,7 @@ import numpy as np
 
 from groundling.page.message import to_json
 from groundling.page.sentence_check import QUESTION
-from groundling.page.static_files import STATIC
+from groundling.page.static_files import STATIC, style
 from groundling.page.uploads import cut_out, png_base64
 from groundling.page.walk import WalkRecording
 from groundling.study.pictures import overlay_attention, save_gif, with_caption
@@ -69,7 +69,7 @@ def to_html(recording: WalkRecording) -> str:
     parts = {
         "SENTENCE": escape(sentence_text(recording)),
         "VERDICT": escape(recording.verdict),
-        "STYLE": STATIC["page.css"].text,
+        "STYLE": style(),
         "DATA": to_json(walk).replace("<", "\\u003c"),  # `</script>` in the data would end the element
         "SCRIPT": "\n".join(_without_imports(STATIC[name].text) for name in SCRIPTS),
     }

@@ -13,7 +13,7 @@ from groundling.page.app_state import AppState
 from groundling.page.client_agent import ClientAgent
 from groundling.page.examples import example_sentences
 from groundling.page.export import PROJECT, to_html
-from groundling.page.static_files import STATIC
+from groundling.page.static_files import style
 from groundling.page.walk import Runner, record_walk, walk_path
 from groundling.seeds import VALIDATION
 
@@ -97,6 +97,4 @@ def _index(state: AppState, entries: list[Entry]) -> str:
         f'<li><a href="{entry.name}">{escape(entry.sentence)}</a> <span>{escape(entry.verdict)}</span></li>'
         for entry in entries
     )
-    return _PAGE.format(
-        project=PROJECT, style=STATIC["page.css"].text, tagline=tagline, agent=escape(agent.name), items=items
-    )
+    return _PAGE.format(project=PROJECT, style=style(), tagline=tagline, agent=escape(agent.name), items=items)

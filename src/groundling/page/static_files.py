@@ -35,3 +35,10 @@ STATIC: dict[str, StaticFile] = {
     for entry in resources.files("groundling.page").joinpath("static").iterdir()
     if (suffix := "." + entry.name.rpartition(".")[2]) in _MEDIA_TYPES
 }
+STYLE_SHEETS = ("page.css", "talk.css", "world.css", "explanation.css", "sections.css")
+"""In the order in which the page loads them."""
+
+
+def style() -> str:
+    """All style sheets, for pages without a server."""
+    return "\n".join(STATIC[name].text for name in STYLE_SHEETS)

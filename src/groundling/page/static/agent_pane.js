@@ -7,8 +7,18 @@ import { Explanation } from "./explanation.js";
 /** @typedef {import("./types").Run} Run */
 /** @typedef {import("./types").Scene} Scene */
 
-const OVERLAYS = [["x_loc", "attention"], ["x_terr", "terrain"], ["value_map", "value"], ["none", "none"]];
-const OVERLAY_TEXT = { x_loc: "where it looks", x_terr: "obstacles it sees", value_map: "value of each cell", none: "" };
+const OVERLAYS = [
+  ["x_loc", "attention"],
+  ["x_terr", "terrain"],
+  ["value_map", "value"],
+  ["none", "none"],
+];
+const OVERLAY_TEXT = {
+  x_loc: "where it looks",
+  x_terr: "obstacles it sees",
+  value_map: "value of each cell",
+  none: "",
+};
 
 export class AgentPane {
   /**

@@ -8,7 +8,10 @@ import { byId, h, percent } from "./dom.js";
 
 const POLL_MS = 2000;
 const [WIDTH, HEIGHT] = [240, 48];
-const SERIES = [["success_rate", "success"], ["qa_accuracy", "answers right"]];
+const SERIES = [
+  ["success_rate", "success"],
+  ["qa_accuracy", "answers right"],
+];
 
 /** @param {number} seconds */
 function duration(seconds) {
@@ -38,15 +41,20 @@ export class Ages {
     this.order = [...aged, 0];
     this.agents = agents;
     this.slider.max = String(this.order.length - 1);
-    if (document.activeElement !== this.slider || this.chosen !== agent) this.slider.value = String(this.order.indexOf(agent));
+    if (document.activeElement !== this.slider || this.chosen !== agent)
+      this.slider.value = String(this.order.indexOf(agent));
     this.chosen = agent;
     this.#describe(agent);
   }
 
   /** @param {number | null} _agent */
   #describe(_agent) {
-    const { age_seconds: age, training_seconds: whole } = (this.agents ?? [])[this.order[Number(this.slider.value)]] ?? {};
-    const text = age === null || age === undefined ? `${whole ? duration(whole) : "fully"} of training (the end)` : `${duration(age)} of training`;
+    const { age_seconds: age, training_seconds: whole } =
+      (this.agents ?? [])[this.order[Number(this.slider.value)]] ?? {};
+    const text =
+      age === null || age === undefined
+        ? `${whole ? duration(whole) : "fully"} of training (the end)`
+        : `${duration(age)} of training`;
     this.text.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
   }

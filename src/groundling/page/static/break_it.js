@@ -50,10 +50,18 @@ export class BreakIt {
     if (this.list.children.length !== failures.length) {
       this.list.replaceChildren(
         ...failures.map(({ sentence, world, text }) =>
-          h("li", { class: "said wrong" },
+          h(
+            "li",
+            { class: "said wrong" },
             h("span", { class: "said-sentence", text: `✗ ${sentence}` }),
             h("span", { class: "said-outcome", text }),
-            h("button", { type: "button", class: "link", text: "Show", "aria-label": `Show: ${sentence}`, onclick: () => this.replay(sentence, world) }),
+            h("button", {
+              type: "button",
+              class: "link",
+              text: "Show",
+              "aria-label": `Show: ${sentence}`,
+              onclick: () => this.replay(sentence, world),
+            }),
           ),
         ),
       );
@@ -105,14 +113,29 @@ export class BreakIt {
     this.#change({ judged: judged + 1, failures: found });
   }
 
-  /** What is wrong with the answer, or an empty text. @param {number} agent @param {Scene} scene @param {string} sentence */
+  /**
+   * What is wrong with the answer, or an empty text.
+   * @param {number} agent
+   * @param {Scene} scene
+   * @param {string} sentence
+   */
   async #ask(agent, scene, sentence) {
-    const { sentence_check: check, explanation } = await this.#request("step", { agent, scene: toFile(scene), sentence });
+    const { sentence_check: check, explanation } = await this.#request("step", {
+      agent,
+      scene: toFile(scene),
+      sentence,
+    });
     const word = explanation.answers?.[0]?.word;
     return check.answer === null || check.answer === word ? "" : `It answered “${word}” instead of “${check.answer}”.`;
   }
 
-  /** What is wrong with the walk, or an empty text. @param {number} agent @param {Scene} scene @param {string} sentence @param {number} maxSteps */
+  /**
+   * What is wrong with the walk, or an empty text.
+   * @param {number} agent
+   * @param {Scene} scene
+   * @param {string} sentence
+   * @param {number} maxSteps
+   */
   async #walk(agent, scene, sentence, maxSteps) {
     let at = scene.agent;
     const visited = new Set([String(at)]);

@@ -43,7 +43,12 @@ export class Chips {
     const unheard = examples.find(({ held_out: heldOut }) => heldOut.length);
     const chips = examples.filter((example) => example !== unheard).map((example) => this.#chip(example, ""));
     const first = unheard ? [this.#chip(unheard, "a word it never heard: ")] : [];
-    const teach = h("button", { type: "button", class: "chip special", text: "Teach it a word", onclick: this.actions.teach });
+    const teach = h("button", {
+      type: "button",
+      class: "chip special",
+      text: "Teach it a word",
+      onclick: this.actions.teach,
+    });
     const focused = [...this.element.children].indexOf(/** @type {Element} */ (document.activeElement));
     this.element.replaceChildren(...first, teach, ...chips);
     this.refresh();

@@ -7,7 +7,11 @@ import { atOf, cellContents, describe, iconKey, positionOf, withContent, without
 /** @typedef {import("./types").Content} Content */
 /** @typedef {import("./board.js").Board} Board */
 
-const TOOLS = [["move", "Move"], ["wall", "Wall"], ["remove", "Remove"]];
+const TOOLS = [
+  ["move", "Move"],
+  ["wall", "Wall"],
+  ["remove", "Remove"],
+];
 const WALL = { name: "wall", icon: 0, wall: true };
 const DRAG_PIXELS = 6;
 
@@ -61,10 +65,21 @@ export class Editor {
     const query = this.search.value.trim().toLowerCase();
     const kinds = this.host.kinds();
     const found = kinds.filter((kind) => describe(kind).includes(query));
-    const isShared = (/** @type {Content} */ kind) => kinds.filter((other) => describe(other) === describe(kind)).length > 1;
-    const label = (/** @type {Content} */ kind) => describe(kind) + (isShared(kind) ? `, picture ${kind.icon + 1}` : "");
+    const isShared = (/** @type {Content} */ kind) =>
+      kinds.filter((other) => describe(other) === describe(kind)).length > 1;
+    const label = (/** @type {Content} */ kind) =>
+      describe(kind) + (isShared(kind) ? `, picture ${kind.icon + 1}` : "");
     this.palette.replaceChildren(...found.map((kind) => this.#paletteOption(kind, label(kind))));
-    if (!found.length) this.palette.append(h("div", { role: "option", class: "note", "aria-selected": "false", "aria-disabled": "true", text: "No object has that name." }));
+    if (!found.length)
+      this.palette.append(
+        h("div", {
+          role: "option",
+          class: "note",
+          "aria-selected": "false",
+          "aria-disabled": "true",
+          text: "No object has that name.",
+        }),
+      );
     this.refreshPalette();
   }
 
@@ -198,7 +213,11 @@ export class Editor {
     return position === positionOf(world.agent, size) || cellContents(world, size)[position] !== null;
   }
 
-  /** Use the tool on a cell; the tool "move" picks up first, then puts down. @param {number} position @param {Board} board */
+  /**
+   * Use the tool on a cell; the tool "move" picks up first, then puts down.
+   * @param {number} position
+   * @param {Board} board
+   */
   #useTool(position, board) {
     if (this.tool === "remove") return this.#remove(position);
     if (this.tool === "wall") return this.#toggleWall(position);
@@ -217,7 +236,11 @@ export class Editor {
     this.host.notify("Picked up: select the cell to put it down, or press Escape to cancel.");
   }
 
-  /** Remember and mark the position of what is picked up. @param {number | null} position @param {Board | null} [board] */
+  /**
+   * Remember and mark the position of what is picked up.
+   * @param {number | null} position
+   * @param {Board | null} [board]
+   */
   #setPickedUp(position, board = null) {
     document.querySelector(".cell.picked-up")?.classList.remove("picked-up");
     if (position !== null) board?.cells[position].classList.add("picked-up");

@@ -49,7 +49,12 @@ export class Explanation {
       { class: "explanation", "aria-label": `Explanation of ${name}` },
       part("Word attention", WORDS_NOTE, this.words, this.wordsNote),
       this.stepsPart,
-      h("div", { class: "lower" }, this.mapsPart, h("div", { class: "bars-column" }, this.answersPart, this.actionsPart)),
+      h(
+        "div",
+        { class: "lower" },
+        this.mapsPart,
+        h("div", { class: "bars-column" }, this.answersPart, this.actionsPart),
+      ),
     );
     /** @type {Board[]} */
     this.stepBoards = [];
@@ -125,7 +130,9 @@ export class Explanation {
       const [title, , note] = this.steps.children[i].children;
       const weights = explanation.word_attention?.[i];
       title.replaceChildren(...(weights ? attendedWords(check, weights) : ["attention"]));
-      const gate = explanation.gates ? `gate ${percent(explanation.gates[i])}: ${gateText(explanation.gates[i])}; ` : "";
+      const gate = explanation.gates
+        ? `gate ${percent(explanation.gates[i])}: ${gateText(explanation.gates[i])}; `
+        : "";
       note.textContent = `${gate}looks ${spread(map)}`;
       const board = this.stepBoards[i];
       board.element.setAttribute("aria-label", `Map of step ${i + 1}: ${summary(map, this.size)}, ${spread(map)}`);

@@ -45,8 +45,20 @@ export class History {
       h(
         "span",
         { class: "said-actions" },
-        h("button", { type: "button", class: "link", text: "Replay", "aria-label": `Replay: ${sentence}`, onclick: () => this.actions.replay(entry) }),
-        h("button", { type: "button", class: "link", text: "Link", "aria-label": `Copy a link: ${sentence}`, onclick: () => this.actions.link(entry) }),
+        h("button", {
+          type: "button",
+          class: "link",
+          text: "Replay",
+          "aria-label": `Replay: ${sentence}`,
+          onclick: () => this.actions.replay(entry),
+        }),
+        h("button", {
+          type: "button",
+          class: "link",
+          text: "Link",
+          "aria-label": `Copy a link: ${sentence}`,
+          onclick: () => this.actions.link(entry),
+        }),
       ),
     );
   }

@@ -58,7 +58,11 @@ const sentence = new SentenceInput(
     check: (text) => {
       const { world, agent } = store.state;
       if (!world) throw new Error("connecting …");
-      return connection.request("check_sentence", { agent, scene: toFile(shownWorld(store.state) ?? world), sentence: text });
+      return connection.request("check_sentence", {
+        agent,
+        scene: toFile(shownWorld(store.state) ?? world),
+        sentence: text,
+      });
     },
   },
   (text) => store.set({ draft: text }),
@@ -111,7 +115,8 @@ function currentAgent() {
 function objectKinds() {
   const { world, hello } = store.state;
   const drawn = Object.keys(world?.drawings ?? {}).map((name) => ({ name, icon: 0 }));
-  const known = hello?.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon }))) ?? [];
+  const known =
+    hello?.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon }))) ?? [];
   return [...drawn, ...known];
 }
 
@@ -144,7 +149,11 @@ function goToTeaching() {
 }
 
 /** Show a world from a file or a link after the server has checked it, and run its sentence if it is from a link. */
-async function open(/** @type {unknown} */ file, /** @type {Partial<State>} */ change, /** @type {boolean} */ isLinked) {
+async function open(
+  /** @type {unknown} */ file,
+  /** @type {Partial<State>} */ change,
+  /** @type {boolean} */ isLinked,
+) {
   const { scene } = await connection.request("load", { scene: file });
   const { sentence: text, ...world } = scene;
   setWorld(world, { draft: text ?? "", seed: null, ...change });
@@ -244,7 +253,11 @@ function makePanes(hello) {
   } else byId("panes").before(tour.element, live.element);
 }
 
-/** Call a view when one of some parts of the state has changed. @param {(keyof State)[]} names @param {(state: State) => void} show */
+/**
+ * Call a view when one of some parts of the state has changed.
+ * @param {(keyof State)[]} names
+ * @param {(state: State) => void} show
+ */
 function view(names, show) {
   store.show((state, before) => {
     if (state === before || names.some((name) => state[name] !== before[name])) show(state);
@@ -253,7 +266,13 @@ function view(names, show) {
 
 view(["hello", "runs", "index", "refusal", "agent"], (state) => result.show(state));
 view(["runs", "index", "isPlaying", "speed"], ({ runs, index, isPlaying, speed }) =>
-  player.show({ count: frameCount(runs), index, isComplete: runs.length > 0 && runs.every(isComplete), isPlaying, speed }),
+  player.show({
+    count: frameCount(runs),
+    index,
+    isComplete: runs.length > 0 && runs.every(isComplete),
+    isPlaying,
+    speed,
+  }),
 );
 view(["world", "runs", "index", "hello"], ({ world, runs, index }) => {
   if (world) panes.forEach((pane, k) => pane.show(world, runs[k] ?? null, index));

@@ -40,7 +40,11 @@ function context2d(canvas) {
 }
 
 export class Picture {
-  /** `onchange()` is called when there is another picture. @param {() => void} onchange @param {(text: string) => void} onerror */
+  /**
+   * `onchange()` is called when there is another picture.
+   * @param {() => void} onchange
+   * @param {(text: string) => void} onerror
+   */
   constructor(onchange, onerror) {
     this.onchange = onchange;
     this.onerror = onerror;
@@ -56,18 +60,34 @@ export class Picture {
       "aria-label": "Drawing pad; with the keyboard, choose a picture file instead",
     });
     this.color = COLORS[0];
-    this.file = h("input", { type: "file", accept: DRAWABLE, "aria-label": "Picture file or camera", onchange: () => this.#chosen() });
-    const colors = h("div", { class: "colors", role: "group", "aria-label": "Color of the pen" }, ...COLORS.map((color) => this.#colorButton(color)));
+    this.file = h("input", {
+      type: "file",
+      accept: DRAWABLE,
+      "aria-label": "Picture file or camera",
+      onchange: () => this.#chosen(),
+    });
+    const colors = h(
+      "div",
+      { class: "colors", role: "group", "aria-label": "Color of the pen" },
+      ...COLORS.map((color) => this.#colorButton(color)),
+    );
     this.colors = colors;
     this.clearButton = h("button", { type: "button", text: "Clear", onclick: () => this.clear() });
     this.element = h(
       "div",
       { class: "picture" },
       this.canvas,
-      h("div", { class: "picture-tools" },
+      h(
+        "div",
+        { class: "picture-tools" },
         colors,
         h("p", { class: "note", text: "Draw here, drop or paste a picture, or:" }),
-        h("div", { class: "tools" }, h("label", { class: "button" }, "Choose or photograph", this.file), this.clearButton),
+        h(
+          "div",
+          { class: "tools" },
+          h("label", { class: "button" }, "Choose or photograph", this.file),
+          this.clearButton,
+        ),
       ),
     );
     this.#drawWithPointer();
@@ -82,7 +102,14 @@ export class Picture {
 
   /** @param {string} color */
   #colorButton(color) {
-    const button = h("button", { type: "button", class: "pen", "data-color": color, "aria-label": `Pen ${color}`, tabindex: "-1", onclick: () => this.#chooseColor(color) });
+    const button = h("button", {
+      type: "button",
+      class: "pen",
+      "data-color": color,
+      "aria-label": `Pen ${color}`,
+      tabindex: "-1",
+      onclick: () => this.#chooseColor(color),
+    });
     button.style.backgroundColor = color;
     return button;
   }

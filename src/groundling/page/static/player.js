@@ -4,7 +4,11 @@ import { h } from "./dom.js";
 
 /** @typedef {{ count: number, index: number, isComplete: boolean, isPlaying: boolean, speed: number }} Playing */
 
-const SPEEDS = [["slow", 1200], ["normal", 600], ["fast", 250]];
+const SPEEDS = [
+  ["slow", 1200],
+  ["normal", 600],
+  ["fast", 250],
+];
 
 export class Player {
   /**
@@ -21,11 +25,20 @@ export class Player {
     this.forward = this.#button("▶|", "Step", () => actions.step());
     this.counter = h("span", { class: "counter" });
     const speeds = SPEEDS.map(([name, milliseconds]) => h("option", { value: milliseconds, text: name }));
-    this.speed = h("select", { "aria-label": "Speed", onchange: () => actions.speed(Number(this.speed.value)) }, ...speeds);
+    this.speed = h(
+      "select",
+      { "aria-label": "Speed", onchange: () => actions.speed(Number(this.speed.value)) },
+      ...speeds,
+    );
     this.element = h(
       "div",
       { class: "player", role: "group", "aria-label": "Walk" },
-      this.start, this.backward, this.toggle, this.forward, this.speed, this.counter,
+      this.start,
+      this.backward,
+      this.toggle,
+      this.forward,
+      this.speed,
+      this.counter,
     );
   }
 
@@ -55,7 +68,10 @@ export class Player {
   }
 }
 
-/** Space plays and pauses and the arrow keys step, except where the focused element uses these keys. @param {Player} player */
+/**
+ * Space plays and pauses and the arrow keys step, except where the focused element uses these keys.
+ * @param {Player} player
+ */
 export function listenForKeys(player) {
   /** @type {Record<string, () => void>} */
   const actions = {
@@ -66,7 +82,11 @@ export function listenForKeys(player) {
   document.addEventListener("keydown", (event) => {
     const board = event.key === " " ? "" : ", .board.live";
     if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented || !actions[event.key]) return;
-    if (event.target instanceof Element && event.target.closest(`input, select, button, summary, a, [role=option]${board}`)) return;
+    if (
+      event.target instanceof Element &&
+      event.target.closest(`input, select, button, summary, a, [role=option]${board}`)
+    )
+      return;
     event.preventDefault();
     actions[event.key]();
   });

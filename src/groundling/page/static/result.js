@@ -7,7 +7,10 @@ import { verdictOf } from "./verdict.js";
 /** @typedef {import("./types").State} State */
 
 export class Result {
-  /** @param {HTMLElement} element @param {() => void} walk starts the walk of a sentence that was read as a question */
+  /**
+   * @param {HTMLElement} element
+   * @param {() => void} walk starts the walk of a sentence that was read as a question
+   */
   constructor(element, walk) {
     this.element = element;
     this.walk = walk;

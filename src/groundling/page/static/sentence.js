@@ -130,14 +130,18 @@ export class SentenceInput {
   #describeCheck(check) {
     const typed = this.list.hidden ? "" : this.#current().word; // the word that is still being typed
     const isThen = check.parts.length > 1;
-    const notKnown = check.words.filter(({ text, state }) => state !== "known" && text !== typed && !(isThen && text === "then"));
+    const notKnown = check.words.filter(
+      ({ text, state }) => state !== "known" && text !== typed && !(isThen && text === "then"),
+    );
     this.input.setAttribute("aria-invalid", String(notKnown.some(({ state }) => state === "unknown")));
     if (notKnown.length) return notKnown.map((word) => this.#describeWord(word));
     if (isThen) return [`The page will say these in turn: ${check.parts.join("; ")}.`];
     const heldOut = check.words.filter(({ text }) => this.language.heldOut().includes(text));
     if (heldOut.length) {
       const [{ text }] = heldOut;
-      return [h("span", {}, h("span", { class: "unheard", text }), " never occurred in a command or question to this agent.")];
+      return [
+        h("span", {}, h("span", { class: "unheard", text }), " never occurred in a command or question to this agent."),
+      ];
     }
     return [check.kind === "free_form" ? FREE_FORM : `A ${check.kind} of the teacher.`];
   }
@@ -154,6 +158,13 @@ export class SentenceInput {
       this.input.focus();
     };
     const button = h("button", { type: "button", class: "link", text: suggestion, onclick: replace });
-    return h("span", {}, ...message, why === "typo" ? "; did you mean " : "; it knows ", button, why === "typo" ? "? " : ". ");
+    return h(
+      "span",
+      {},
+      ...message,
+      why === "typo" ? "; did you mean " : "; it knows ",
+      button,
+      why === "typo" ? "? " : ". ",
+    );
   }
 }

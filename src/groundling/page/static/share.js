@@ -23,7 +23,10 @@ export class Share {
     this.store.notify("Saved world.json.");
   }
 
-  /** Copy a link to the state, or to what was said earlier. @param {{ world: Scene, sentence: string, agent: string }} [entry] */
+  /**
+   * Copy a link to the state, or to what was said earlier.
+   * @param {{ world: Scene, sentence: string, agent: string }} [entry]
+   */
   async link(entry) {
     const { world, said, draft, hello, agent } = this.store.state;
     if (!world || !hello) return;
@@ -32,17 +35,23 @@ export class Share {
     const address = location.href.split("#")[0] + fragment;
     if (!entry) history.replaceState(null, "", fragment);
     this.store.save();
-    const copied = await navigator.clipboard?.writeText(address).then(() => true, () => false);
+    const copied = await navigator.clipboard?.writeText(address).then(
+      () => true,
+      () => false,
+    );
     if (entry && !copied) location.hash = fragment;
     const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
     const where = isLocal ? " It opens on this machine, while the server runs." : "";
-    this.store.notify(`${copied ? "Link copied. It" : "The address of this page"} contains the world, the sentence, the agent and what was taught.${where}`);
+    this.store.notify(
+      `${copied ? "Link copied. It" : "The address of this page"} contains the world, the sentence, the agent and what was taught.${where}`,
+    );
   }
 
   /** @param {"gif" | "html"} format */
   async export(format) {
     const { runs, world, said, hello, agent } = this.store.state;
-    if (!runs.length || !world || !hello) return this.store.notify("Say a sentence first; there is no walk to export.", true);
+    if (!runs.length || !world || !hello)
+      return this.store.notify("Say a sentence first; there is no walk to export.", true);
     this.store.notify("Exporting …");
     const [run] = runs;
     const path = run.frames.map((frame) => frame.at);
@@ -51,7 +60,10 @@ export class Share {
     const fields = { agent, scene: toFile(world), sentence: said, path, format, verdict: text };
     try {
       const file = await this.connection.request("export", fields);
-      this.#download(file.name, new Blob([fromBase64(file.base64)], { type: format === "gif" ? "image/gif" : "text/html" }));
+      this.#download(
+        file.name,
+        new Blob([fromBase64(file.base64)], { type: format === "gif" ? "image/gif" : "text/html" }),
+      );
       const which = runs.length > 1 ? ` of ${hello.agents[agent].name}` : "";
       this.store.notify(`Saved ${file.name}${which}.`);
     } catch (error) {

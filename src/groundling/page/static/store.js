@@ -85,7 +85,14 @@ export class Store {
     const document = from.pop();
     if (!document) return;
     to.push(this.#document());
-    this.set({ ...document, draft: document.said || this.state.draft, refusal: "", isPlaying: false, before: null, after: null });
+    this.set({
+      ...document,
+      draft: document.said || this.state.draft,
+      refusal: "",
+      isPlaying: false,
+      before: null,
+      after: null,
+    });
   }
 
   /** @returns {Document} */

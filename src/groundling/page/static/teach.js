@@ -35,20 +35,44 @@ export class Teach {
     this.connection = connection;
     this.walks = walks;
     this.isBusy = false;
-    this.picture = new Picture(() => this.show(), (text) => this.store.notify(text, true));
+    this.picture = new Picture(
+      () => this.show(),
+      (text) => this.store.notify(text, true),
+    );
     this.object = h("select", { id: "teach-object", onchange: () => this.show() });
-    this.name = h("input", { id: "teach-name", maxlength: "20", autocomplete: "off", spellcheck: "false", oninput: () => this.show() });
+    this.name = h("input", {
+      id: "teach-name",
+      maxlength: "20",
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: () => this.show(),
+    });
     this.teachButton = h("button", { class: "primary", text: "Teach it" });
-    this.moreButton = h("button", { type: "button", text: "Another example", onclick: () => this.#run(() => this.#teach(false)) });
+    this.moreButton = h("button", {
+      type: "button",
+      text: "Another example",
+      onclick: () => this.#run(() => this.#teach(false)),
+    });
     this.goButton = h("button", { type: "button", onclick: () => this.#run(() => this.#command()) });
     this.forgetButton = h("button", { type: "button", text: "Forget all", onclick: () => this.#forget() });
     this.status = h("p", { class: "note", role: "status" });
     this.beforeAfter = h("div", { class: "before-after" });
     this.objectField = field("An object whose name it never heard", this.object);
-    const form = h("form", { class: "tools", onsubmit: (/** @type {Event} */ event) => {
-      event.preventDefault();
-      this.#run(() => this.#teach(true));
-    } }, field("Its name", this.name), this.teachButton, this.moreButton, this.goButton, this.forgetButton);
+    const form = h(
+      "form",
+      {
+        class: "tools",
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          this.#run(() => this.#teach(true));
+        },
+      },
+      field("Its name", this.name),
+      this.teachButton,
+      this.moreButton,
+      this.goButton,
+      this.forgetButton,
+    );
     element.append(this.picture.element, this.objectField, form, this.status, this.beforeAfter);
   }
 
@@ -65,7 +89,10 @@ export class Teach {
     this.objectField.hidden = !novel.size;
     const wanted = hello?.classes.filter(({ name }) => novel.has(name)) ?? [];
     if (this.object.options.length !== wanted.length + 1) {
-      this.object.replaceChildren(h("option", { value: "", text: "choose …" }), ...wanted.map(({ name }) => h("option", { value: name, text: name })));
+      this.object.replaceChildren(
+        h("option", { value: "", text: "choose …" }),
+        ...wanted.map(({ name }) => h("option", { value: name, text: name })),
+      );
     }
     if (this.object.value) this.name.value = this.object.value;
     const { word } = this;
@@ -88,7 +115,16 @@ export class Teach {
   /** @param {Answer[] | null} before @param {Answer[] | null} after */
   #showBeforeAfter(before, after) {
     const list = (/** @type {string} */ title, /** @type {Answer[] | null} */ answers) =>
-      answers ? [h("div", {}, h("h3", { text: title }), h("ol", { class: "bars" }, ...answers.slice(0, 3).map(({ word, probability }) => bar(word, probability))))] : [];
+      answers
+        ? [
+            h(
+              "div",
+              {},
+              h("h3", { text: title }),
+              h("ol", { class: "bars" }, ...answers.slice(0, 3).map(({ word, probability }) => bar(word, probability))),
+            ),
+          ]
+        : [];
     this.beforeAfter.replaceChildren(...list("Before: what is it?", before), ...list("After", after));
   }
 
@@ -97,7 +133,10 @@ export class Teach {
     return this.store.state.taught.find((taught) => taught.word === word)?.examples ?? [];
   }
 
-  /** Run a slow action that may fail: all buttons are disabled meanwhile, and an error is shown. @param {() => Promise<void>} action */
+  /**
+   * Run a slow action that may fail: all buttons are disabled meanwhile, and an error is shown.
+   * @param {() => Promise<void>} action
+   */
   async #run(action) {
     if (this.isBusy || !this.store.state.world) return;
     this.isBusy = true;
@@ -111,7 +150,10 @@ export class Teach {
     this.show();
   }
 
-  /** The object that has the name: drawn, uploaded, or one whose name was held out. @returns {Promise<{ kind: Content, drawings: Record<string, string> }>} */
+  /**
+   * The object that has the name: drawn, uploaded, or one whose name was held out.
+   * @returns {Promise<{ kind: Content, drawings: Record<string, string> }>}
+   */
   async #object() {
     const { world } = this.store.state;
     const { word } = this;
@@ -120,24 +162,33 @@ export class Teach {
     if (!word) throw new Error("give it a name: a new word of letters");
     const known = world?.drawings?.[word];
     if (!this.picture.png && !known) throw new Error("draw something, or choose a picture first");
-    const reply = this.picture.png ? await this.connection.request("convert_drawing", { name: word, png: this.picture.png }) : { png: known };
+    const reply = this.picture.png
+      ? await this.connection.request("convert_drawing", { name: word, png: this.picture.png })
+      : { png: known };
     return { kind: { name: word, icon: 0 }, drawings: { ...world?.drawings, [word]: reply.png } };
   }
 
-  /** Put the object beside the agent, ask, teach, and ask again. @param {boolean} isHere whether in the shown world; otherwise in a random one */
+  /**
+   * Put the object beside the agent, ask, teach, and ask again.
+   * @param {boolean} isHere whether in the shown world; otherwise in a random one
+   */
   async #teach(isHere) {
     const { state } = this.store;
     const shown = shownWorld(state);
     if (!shown) return;
     this.walks.stop();
     const { kind, drawings } = await this.#object();
-    const base = isHere ? shown : (await this.connection.request("new_world", { seed: Math.floor(Math.random() * WORLD_SEEDS) })).scene;
+    const base = isHere
+      ? shown
+      : (await this.connection.request("new_world", { seed: Math.floor(Math.random() * WORLD_SEEDS) })).scene;
     const { scene, sentence } = this.#beside({ ...base, drawings }, kind);
     const agent = state.hello?.agents.findIndex(({ teachable }) => teachable) ?? 0;
     const before = await this.#ask(agent, scene, sentence);
     this.status.textContent = "Learning …";
     const { word } = this;
-    const examples = [...this.#examples(word), { scene: toFile(scene), sentence }].slice(-(state.hello?.max_examples ?? 1));
+    const examples = [...this.#examples(word), { scene: toFile(scene), sentence }].slice(
+      -(state.hello?.max_examples ?? 1),
+    );
     const taught = [...state.taught.filter((other) => other.word !== word), { word, examples }];
     const started = performance.now();
     await this.sync(taught);
@@ -148,7 +199,9 @@ export class Teach {
     if (isHere) await this.walks.run(sentence, scene, change);
     else this.store.commit(change);
     this.beforeAfter.scrollIntoView({ block: "nearest" });
-    this.store.notify(`Learned “${word}” from ${plural(examples.length, "example")} in ${seconds} s. Undo takes it back.`);
+    this.store.notify(
+      `Learned “${word}” from ${plural(examples.length, "example")} in ${seconds} s. Undo takes it back.`,
+    );
   }
 
   /** @param {number} agent @param {Scene} scene @param {string} sentence @returns {Promise<Answer[]>} */
@@ -157,7 +210,11 @@ export class Teach {
     return explanation.answers ?? [];
   }
 
-  /** A scene with an object beside the agent and nothing else of its kind, and the question about it. @param {Scene} base @param {Content} kind */
+  /**
+   * A scene with an object beside the agent and nothing else of its kind, and the question about it.
+   * @param {Scene} base
+   * @param {Content} kind
+   */
   #beside(base, kind) {
     const { hello } = this.store.state;
     if (!hello) throw new Error("there is no connection to the server");
@@ -175,7 +232,8 @@ export class Teach {
     const choices = free.length ? free : cells;
     const { name, position } = choices[used % choices.length];
     let scene = start;
-    if (scene.objects.length >= hello.max_objects) scene = withoutContent(scene, positionOf(scene.objects[0].at, size), size);
+    if (scene.objects.length >= hello.max_objects)
+      scene = withoutContent(scene, positionOf(scene.objects[0].at, size), size);
     return { scene: withContent(scene, kind, position, size), sentence: questions[name] };
   }
 
@@ -206,7 +264,10 @@ export class Teach {
     this.store.commit({ taught: [], before: null, after: null });
   }
 
-  /** Teach every teachable agent exactly these words; the server keeps them only as long as the connection. @param {TaughtWord[]} taught */
+  /**
+   * Teach every teachable agent exactly these words; the server keeps them only as long as the connection.
+   * @param {TaughtWord[]} taught
+   */
   async sync(taught) {
     const { hello } = this.store.state;
     if (!hello) return;

@@ -16,7 +16,9 @@ function plan(hello) {
   const [agent] = hello.agents;
   const heldOut = new Set(agent.held_out_words);
   const novel = new Set(agent.novel_words);
-  const names = hello.classes.map(({ name }) => name).filter((name) => agent.lexicon.includes(name) && !novel.has(name));
+  const names = hello.classes
+    .map(({ name }) => name)
+    .filter((name) => agent.lexicon.includes(name) && !novel.has(name));
   const heard = names.find((name) => !heldOut.has(name)) ?? names[0];
   const unheard = ["seahorse", ...names].find((name) => heldOut.has(name) && names.includes(name)) ?? names[1];
   const other = names.find((name) => ![heard, unheard].includes(name)) ?? heard;
@@ -69,9 +71,11 @@ function plan(hello) {
 /** What the agent was never told, in one sentence. @param {Hello | null} hello */
 export function claimOf(hello) {
   const [agent] = hello?.agents ?? [];
-  if (!agent?.held_out_words.length) return "Nobody ever told it what a word means: it learned from rewards and answers alone.";
+  if (!agent?.held_out_words.length)
+    return "Nobody ever told it what a word means: it learned from rewards and answers alone.";
   const { held_out_words: heldOut, object_words: all, novel_words: novel } = agent;
-  if (novel.length) return `Nobody ever told it what a word means, and ${heldOut.length} of its ${all} nouns it has never heard: teach it.`;
+  if (novel.length)
+    return `Nobody ever told it what a word means, and ${heldOut.length} of its ${all} nouns it has never heard: teach it.`;
   return (
     `Nobody ever told it what a word means, and ${heldOut.length} of its ${all} nouns never occurred in a command or ` +
     "question: it understands commands with them anyway."
@@ -106,7 +110,12 @@ export class Tour {
       h("p", { class: "note", text: `Tour, step ${tour + 1} of ${steps.length}` }),
       h("h2", { text: title }),
       h("p", { text }),
-      h("div", { class: "tools" }, this.next, h("button", { type: "button", text: "Skip the tour", onclick: () => this.begin(null) })),
+      h(
+        "div",
+        { class: "tools" },
+        this.next,
+        h("button", { type: "button", text: "Skip the tour", onclick: () => this.begin(null) }),
+      ),
     );
   }
 

@@ -15,7 +15,8 @@ import { percent, plural } from "./dom.js";
 export function verdictOf(run, index, heldOut) {
   const { check, frames } = run;
   const frame = frames[Math.min(index, frames.length - 1)];
-  const verdict = check.kind === "question" ? ofAnswer(run, frame) : ofWalk(run, frame, Math.min(index, frames.length - 1));
+  const verdict =
+    check.kind === "question" ? ofAnswer(run, frame) : ofWalk(run, frame, Math.min(index, frames.length - 1));
   const [unheard] = check.words.map(({ text }) => text).filter((word) => heldOut.includes(word));
   if (unheard && verdict.outcome === "correct") {
     verdict.notes.push(`Nobody ever used the word “${unheard}” in a command or question to it. It understood.`);
@@ -60,11 +61,16 @@ function ofWalk({ check, frames }, frame, steps) {
   const wrong = frames.slice(0, steps).filter(({ move }) => move?.wrong_object).length;
   if (wrong) notes.push(`It stepped on a wrong object ${wrong === 1 ? "once" : `${wrong} times`}.`);
   if (check.target === null) {
-    const stopped = { terminated: "It went where it looked", truncated: "It went on", stuck: "It stays or goes in circles" };
+    const stopped = {
+      terminated: "It went where it looked",
+      truncated: "It went on",
+      stuck: "It stays or goes in circles",
+    };
     return { outcome: "none", headline: `${stopped[frame.end]}: ${plural(steps, "step")}.`, notes, canWalk: false };
   }
   notes.unshift(`${plural(steps, "step")} (shortest path: ${check.shortest_path}), reward ${score.toFixed(1)}.`);
-  if (frame.end === "terminated") return { outcome: "correct", headline: "✓ Success: target reached.", notes, canWalk: false };
+  if (frame.end === "terminated")
+    return { outcome: "correct", headline: "✓ Success: target reached.", notes, canWalk: false };
   const why = frame.end === "stuck" ? "it goes in circles and never arrives." : "target not reached in time.";
   return { outcome: "wrong", headline: `✗ Failure: ${why}`, notes, canWalk: false };
 }

@@ -44,7 +44,8 @@ export class Walks {
   async #parts(sentence, world) {
     try {
       const check = await this.#check(sentence, world);
-      const checks = check.parts.length > 1 ? await Promise.all(check.parts.map((part) => this.#check(part, world))) : [check];
+      const checks =
+        check.parts.length > 1 ? await Promise.all(check.parts.map((part) => this.#check(part, world))) : [check];
       const bad = checks.flatMap(({ words }) => words).find(({ state }) => state !== "known");
       const taught = this.store.state.taught.map(({ word }) => word);
       if (!bad || taught.includes(bad.text)) return check.parts;
