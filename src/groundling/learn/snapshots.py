@@ -25,7 +25,7 @@ class Snapshots:
         """Write the snapshots whose time has come and that are not there yet."""
         spent = trainer.progress.seconds
         for time in self.seconds:
-            path = self.folder / f"age-{time:08.1f}.safetensors"
+            path = self.folder / f"age-{time:010.3f}.safetensors"
             if time <= spent and not path.exists():
                 self.folder.mkdir(exist_ok=True)
                 save(path, trainer.checkpoint(), half=True)
