@@ -36,12 +36,15 @@ def main(out: Path) -> None:
             page.locator(".words .word", has_text="cat").focus()
             expect(page.locator(".caption")).to_contain_text("cat")
             page.screenshot(path=out / "page-narrow.png")
-    with Site("normal", "--compare", "san") as site, chromium() as browser:
-        with open_scene(browser, site, WORLD, 1280, 1330) as page:
-            run_sentence(page, "Could you please go to the north of the giraffe?")
-            expect_result(page, re.compile("Success.*Failure", re.DOTALL))
-            page.get_by_role("button", name="Back to the start").click()
-            page.screenshot(path=out / "page-compare.png")
+    with (
+        Site("normal", "--compare", "san") as site,
+        chromium() as browser,
+        open_scene(browser, site, WORLD, 1280, 1330) as page,
+    ):
+        run_sentence(page, "Could you please go to the north of the giraffe?")
+        expect_result(page, re.compile("Success.*Failure", re.DOTALL))
+        page.get_by_role("button", name="Back to the start").click()
+        page.screenshot(path=out / "page-compare.png")
 
 
 if __name__ == "__main__":

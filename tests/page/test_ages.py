@@ -25,8 +25,8 @@ SECONDS = ("0", "0.001", "0.002")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short training run with snapshots."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    short = ["--qa-pretraining.updates", "4", "--ppo.iterations", "1", "--ppo.num-envs", "8", "--ppo.envs-per-minibatch", "8"]
-    short += ["--eval-episodes", "5"]
+    short = ["--qa-pretraining.updates", "4", "--ppo.iterations", "1", "--ppo.num-envs", "8"]
+    short += ["--ppo.envs-per-minibatch", "8", "--eval-episodes", "5"]
     main(["train", "smoke", "--out", str(folder), "--threads", "1", *short, "--snapshots", *SECONDS])
     return folder
 
