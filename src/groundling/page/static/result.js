@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { shownAgents } from "./store.js";
-import { verdictOf } from "./verdict.js";
+import { isComplete, verdictOf } from "./verdict.js";
 
 /** @typedef {import("./types").State} State */
 
@@ -33,7 +33,8 @@ export class Result {
     if (!runs.length) return [h("p", { class: "note", text: "The answer, or how the walk ended, will be here." })];
     const agents = shownAgents(state).map((k) => hello.agents[k]);
     return runs.map((run, pane) => {
-      const { outcome, headline, notes, canWalk } = verdictOf(run, index, agents[pane].held_out_words);
+      const judged = isComplete(run) ? run.frames.length - 1 : index; // a result stays while its walk is looked at
+      const { outcome, headline, notes, canWalk } = verdictOf(run, judged, agents[pane].held_out_words);
       const name = runs.length > 1 ? [h("span", { class: "verdict-agent", text: `${agents[pane].name}: ` })] : [];
       const walk = h("button", { type: "button", class: "link", text: "Walk it", onclick: this.walk });
       return h(
