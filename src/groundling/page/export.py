@@ -2,21 +2,25 @@
 
 import io
 import re
+import textwrap
 from collections.abc import Callable
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
 
 from groundling.page.message import to_json
 from groundling.page.sentence_check import QUESTION
 from groundling.page.static_files import STATIC, style
 from groundling.page.uploads import cut_out, png_base64
 from groundling.page.walk import WalkRecording
-from groundling.study.pictures import overlay_attention, save_gif, with_caption
+from groundling.study.pictures import overlay_attention, save_gif
 from groundling.world.catalog import AGENT, DISPLAY_PIXELS, FIRST_ICON, FLOOR, WALL
 from groundling.world.rendering import draw, map_cells
 
 PROJECT = "Groundling: an agent that learns language by living in a 2D world"
+ROW_PIXELS = 22
 SCRIPTS = ("dom.js", "scene.js", "board.js", "explanation.js", "player.js", "agent_pane.js", "export.js")
 """Modules of the page that show a walk; each one imports only from earlier ones."""
 
@@ -24,7 +28,7 @@ SCRIPTS = ("dom.js", "scene.js", "board.js", "explanation.js", "player.js", "age
 def to_gif(recording: WalkRecording, before_frame: Callable[[], None]) -> bytes:
     """An animation of the map with the agent's attention, and the sentence as a caption."""
     size = recording.scenes[0].scenario.size
-    frames = []
+    images, captions = [], []
     for scene, step in zip(recording.scenes, recording.steps, strict=True):
         before_frame()
         pixels = draw(map_cells(scene.scenario.state()), scene.teacher.catalog.pictures[DISPLAY_PIXELS])[0]
@@ -33,11 +37,25 @@ def to_gif(recording: WalkRecording, before_frame: Callable[[], None]) -> bytes:
             pixels = overlay_attention(pixels, np.array(x_loc, np.float32).reshape(size, size))
         lines = [sentence_text(recording)]
         if "end" in step or recording.check.kind == QUESTION:
-            lines.append(recording.verdict or (f"{recording.agent}: {answers[0]['word']}" if answers else ""))
-        frames.append(with_caption(pixels, [*lines, PROJECT]))
+            verdict = re.sub("[✓✗] ", "", recording.verdict)  # the font does not have these
+            lines.append(verdict or (f"{recording.agent}: {answers[0]['word']}" if answers else ""))
+        images.append(pixels)
+        captions.append([wrapped for line in [*lines, PROJECT] for wrapped in textwrap.wrap(line, len(pixels) // 9)])
+    rows = max(len(lines) for lines in captions)
+    frames = [_with_caption(pixels, lines, rows) for pixels, lines in zip(images, captions, strict=True)]
     out = io.BytesIO()
     save_gif(frames, out, milliseconds=700)
     return out.getvalue()
+
+
+def _with_caption(pixels: NDArray[np.uint8], lines: list[str], rows: int) -> Image.Image:
+    """An image of a map with lines of text under it, and space for `rows` of them."""
+    height, width = pixels.shape[:2]
+    image = Image.new("RGB", (width + 16, height + 20 + rows * ROW_PIXELS), "white")
+    image.paste(Image.fromarray(pixels), (8, 8))
+    text = ImageDraw.Draw(image)
+    text.multiline_text((10, height + 12), "\n".join(lines), "black", ImageFont.load_default(17), spacing=3)
+    return image
 
 
 def sentence_text(recording: WalkRecording) -> str:

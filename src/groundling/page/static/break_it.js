@@ -17,12 +17,12 @@ export class BreakIt {
    * @param {HTMLElement} element
    * @param {import("./store.js").Store} store
    * @param {import("./connection.js").Connection} connection
-   * @param {(sentence: string, world: Scene) => void} replay
+   * @param {{ replay: (sentence: string, world: Scene) => void, link: (sentence: string, world: Scene) => void }} actions
    */
-  constructor(element, store, connection, replay) {
+  constructor(element, store, connection, actions) {
     this.store = store;
     this.connection = connection;
-    this.replay = replay;
+    this.actions = actions;
     this.toggle = h("button", { type: "button", onclick: () => (this.trials.isRunning ? this.stop() : this.start()) });
     this.clear = h("button", { type: "button", text: "Clear", onclick: () => this.store.set({ trials: NONE }) });
     this.counter = h("p", { class: "score", "data-tried": "0" });
@@ -55,18 +55,26 @@ export class BreakIt {
             { class: "said wrong" },
             h("span", { class: "said-sentence", text: `✗ ${sentence}` }),
             h("span", { class: "said-outcome", text }),
-            h("button", {
-              type: "button",
-              class: "link",
-              text: "Show",
-              "aria-label": `Show: ${sentence}`,
-              onclick: () => this.replay(sentence, world),
-            }),
+            h(
+              "span",
+              { class: "said-actions" },
+              this.#button("Show", `Show: ${sentence}`, () => this.actions.replay(sentence, world)),
+              this.#button("Link", `Copy a link to the failure: ${sentence}`, () => this.actions.link(sentence, world)),
+            ),
           ),
         ),
       );
       this.refresh();
     }
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} label
+   * @param {() => void} onclick
+   */
+  #button(text, label, onclick) {
+    return h("button", { type: "button", class: "link", text, "aria-label": label, onclick });
   }
 
   async start() {

@@ -83,7 +83,10 @@ const historyList = new History(byId("history"), {
   link: (entry) => share.link(entry),
   clear: () => store.set({ history: [] }),
 });
-const breakIt = new BreakIt(byId("break-it"), store, connection, (text, world) => walks.run(text, world));
+const breakIt = new BreakIt(byId("break-it"), store, connection, {
+  replay: (text, world) => walks.run(text, world),
+  link: (text, world) => share.link({ sentence: text, world, agent: currentAgent()?.name ?? "" }),
+});
 const ages = new Ages(byId("ages"), (agent) => {
   const { world, said } = store.state;
   if (world && said) walks.run(said, world, { agent });
