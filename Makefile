@@ -4,16 +4,17 @@ BIN := .venv/bin
 # The CPU build of PyTorch, before anything asks for a looser version and downloads the CUDA one.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-adapters bench icons screenshots chromium clean
+.PHONY: demo test test-adapters bench icons screenshots chromium node clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
 	$(BIN)/groundling demo --out out
 
-test: .venv/dev chromium
+test: .venv/dev chromium node_modules/done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	npm run --silent check
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # Adapters whose packages are large, or exclude those of `test`: each in an environment of its own.
@@ -41,6 +42,17 @@ chromium:
 		apt-get install -qq -y --no-install-recommends chromium >/dev/null; } || \
 	echo "chromium is missing and can be installed only on Debian as root; the browser tests are left out."
 
+# Node.js checks the types and the style of the page's JavaScript; the page itself does not need it.
+node:
+	@command -v npm >/dev/null || \
+	{ [ "$$(id -u)" = 0 ] && [ -f /etc/debian_version ] && apt-get update -qq && \
+		apt-get install -qq -y --no-install-recommends nodejs npm >/dev/null; } || \
+	{ echo "npm is missing and can be installed only on Debian as root; install Node.js 20 or newer."; exit 1; }
+
+node_modules/done: package.json package-lock.json | node
+	npm ci --silent --no-audit --no-fund
+	touch $@
+
 .venv-%/done: pyproject.toml
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install --quiet --editable '.[$*]' pytest httpx
@@ -54,7 +66,7 @@ chromium:
 	touch $@
 
 clean:
-	rm -rf .venv .venv-inspect .venv-openenv .venv-trl out
+	rm -rf .venv .venv-inspect .venv-openenv .venv-trl node_modules out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv

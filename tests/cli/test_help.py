@@ -14,6 +14,7 @@ COMMANDS = {
     "train",
     "evaluate",
     "play",
+    "gallery",
     "demo",
     *(f"language {name}" for name in ("count", "list", "sample", "parse")),
     *(f"world {name}" for name in ("show", "replay")),
@@ -115,7 +116,7 @@ def test_out_is_a_path_to_write_in_every_help_text(capsys: Capture, monkeypatch:
             if re.match(r"[ │]*--out ", line):
                 assert " to write " in line + following
                 with_out += 1
-    assert with_out == 10
+    assert with_out == 11
 
 
 def required(text: str) -> list[str]:

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from playwright.sync_api import Browser, Page
 from starlette.testclient import TestClient, WebSocketTestSession
 
 from groundling.learn.trained_agent import load_agent
 from groundling.page.app_state import AppState, ServedAgent
 from groundling.page.limits import Limits
 from groundling.page.server import Server, bind, uvicorn_server
+from tests.page.site import Site, chromium, open_scene
 
 HOST = "127.0.0.1"
 BASE_URL = f"http://{HOST}"
@@ -92,6 +94,33 @@ def png(side: int = 40, color: tuple[int, int, int] = (200, 20, 120)) -> str:
     out = io.BytesIO()
     image.save(out, "PNG")
     return base64.b64encode(out.getvalue()).decode()
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A server with the default agent."""
+    with Site() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def two_agents() -> Iterator[Site]:
+    """A server that compares two agents."""
+    with Site("normal", "--compare", "san") as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """The page with SCENE as its world."""
+    with open_scene(browser, site, SCENE) as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -4,19 +4,26 @@ import base64
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any, Self
 
-from playwright.sync_api import Browser, Page, sync_playwright
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+TIMEOUT_MS = 20_000
+"""Long, because the machine may be busy."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _ARGUMENTS = """
 --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
 --disable-sync
 """
+
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 class Site:
@@ -59,6 +66,49 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS.split())
         yield browser
         browser.close()
+
+
+def new_page(browser: Browser, width: int = 1280, height: int = 900, **options: Any) -> Page:
+    """A page in a context of its own, with deterministic random numbers."""
+    context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", **options)
+    context.add_init_script("let draw = 0; Math.random = () => (draw = (draw + 0.61803) % 1);")
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    return page
+
+
+@contextlib.contextmanager
+def open_scene(browser: Browser, site: Site, scene: dict[str, Any], *size: int, **options: Any) -> Iterator[Page]:
+    """The page with a world; any error in the browser's console fails the test."""
+    page = new_page(browser, *size, **options)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    open_world(page, site, scene)
+    page.get_by_label("Speed").select_option("fast")
+    yield page
+    page.context.close()
+    expected = ("WebSocket connection", "Failed to load resource")  # some tests kill the server
+    unexpected = [text for text in errors if not any(part in text for part in expected)]
+    assert not unexpected, unexpected
+
+
+def is_in_viewport(page: Page, locator: Locator) -> bool:
+    """Whether the whole element is on the screen."""
+    box, size = locator.bounding_box(), page.viewport_size
+    assert box is not None
+    assert size is not None
+    bottom, right = box["y"] + box["height"], box["x"] + box["width"]
+    return box["y"] >= 0 and bottom <= size["height"] + 1 and box["x"] >= 0 and right <= size["width"] + 1
+
+
+def cell(page: Page, row: int, column: int) -> Locator:
+    return page.locator(f".board.live .cell[data-position='{7 * row + column}']").first
+
+
+def expect_result(page: Page, text: str | re.Pattern[str]) -> None:
+    """Wait for a text in the result beside the sentence."""
+    expect(page.locator("#result")).to_contain_text(text, timeout=TIMEOUT_MS)
 
 
 def open_world(page: Page, site: Site, scene: dict[str, Any]) -> None:

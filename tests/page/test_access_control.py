@@ -14,12 +14,12 @@ TOKEN = "test-token"
 
 
 def test_files_have_a_strict_content_security_policy(http: TestClient) -> None:
-    for path in ("/", "/icons.png", *(f"/static/{name}" for name in STATIC)):
+    for path in ("/", "/icons.webp", *(f"/static/{name}" for name in STATIC)):
         response = http.get(path)
         assert response.status_code == 200, path
         assert "script-src 'self'; style-src 'self'" in response.headers["content-security-policy"]
         assert response.headers["x-content-type-options"] == "nosniff"
-    assert http.get("/icons.png").content.startswith(b"\x89PNG")
+    assert http.get("/icons.webp").content.startswith(b"RIFF")
 
 
 def test_page_has_no_inline_code_and_no_external_resources() -> None:
@@ -73,7 +73,7 @@ def test_public_address_requires_the_token(served: ServedAgent) -> None:
     with TestClient(app, base_url=BASE_URL, follow_redirects=False) as client:
         assert client.get("/").status_code == 403
         assert client.get("/?token=wrong").status_code == 403
-        assert client.get(f"/icons.png?token={TOKEN}").status_code == 403
+        assert client.get(f"/icons.webp?token={TOKEN}").status_code == 403
         with (
             pytest.raises(WebSocketDisconnect),
             client.websocket_connect(WEBSOCKET_URL, headers={"origin": BASE_URL}),
@@ -121,3 +121,29 @@ def test_public_server_accepts_any_ip_address_but_no_foreign_name() -> None:
 )
 def test_is_local(host: str, local: bool) -> None:
     assert is_local(host) is local
+
+
+def test_public_name_needs_no_token_and_is_the_only_name(served: ServedAgent) -> None:
+    app = server_of([served]).app("0.0.0.0", None, "demo.example")
+    own = {"host": "demo.example", "origin": "https://demo.example"}
+    with TestClient(app, base_url="http://demo.example") as client:
+        assert client.get("/", headers=own).status_code == 200
+        with client.websocket_connect("ws://demo.example/ws", headers=own) as socket:
+            assert "hello" in socket.receive_json()
+        for host in ("evil.example", "demo.example.evil.example", "10.0.0.7", "xdemo.example"):
+            assert client.get("/", headers={"host": host}).status_code == 403, host
+        foreign = {"host": "demo.example", "origin": "https://evil.example"}
+        assert client.get("/", headers=foreign).status_code == 403
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("ws://demo.example/ws", headers=foreign):
+            pass
+
+
+@pytest.mark.parametrize("path", ["/", "/icons.webp", "/agent.png", "/static/main.js"])
+def test_files_are_loaded_again_only_if_they_changed(http: TestClient, path: str) -> None:
+    first = http.get(path)
+    again = http.get(path, headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert "content-security-policy" in again.headers
+    assert http.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+    assert len(first.content) <= 400 * 1024

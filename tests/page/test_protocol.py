@@ -111,7 +111,8 @@ def test_step_runs_a_free_form_sentence(client: SocketClient) -> None:
 
 def test_unknown_word_gets_a_suggestion(client: SocketClient) -> None:
     check = client.request("check_sentence", agent=0, scene=SCENE, sentence="go to the aple")
-    assert check["words"][3] == {"text": "aple", "state": "unknown", "suggestion": "apple"}
+    suggested = {"suggestion": "apple", "why": "typo", "repaired": "go to the apple"}
+    assert check["words"][3] == {"text": "aple", "state": "unknown", **suggested}
     reply = client.request("step", agent=0, scene=SCENE, sentence="go to the aple")
     assert reply["error"] == "words must be known to the agent, got 'aple'; did you mean 'apple'?"
 

@@ -19,7 +19,7 @@ from groundling.page.limits import Limits
 from groundling.page.tcp_connections import RESERVED_FILES, max_tcp_connections
 from tests.page.conftest import HOST, SCENE, running_server
 
-HEAD = f"GET /icons.png HTTP/1.1\r\nHost: {HOST}\r\n".encode()
+HEAD = f"GET /icons.webp HTTP/1.1\r\nHost: {HOST}\r\n".encode()
 
 
 def open_socket(port: int, data: bytes, receive_buffer: int | None = None) -> socket.socket:

@@ -15,6 +15,7 @@ from groundling.cli import (
     demo,
     evaluate,
     export,
+    gallery,
     language,
     models,
     package,
@@ -34,6 +35,7 @@ app = tyro.extras.SubcommandApp()
 app.command(name="train")(train.help_train)
 app.command(evaluate.evaluate)
 app.command(play.play)
+app.command(gallery.gallery)
 app.command(demo.demo)
 app.command(language.app, name="language", help="Count, list, sample and parse the teacher's sentences.")
 app.command(world.app, name="world", help="Show a random episode, or replay the episodes of a file.")

@@ -51,18 +51,26 @@ class TrainOptions:
     threads: Threads = None
     device: Device = "auto"
     save_seconds: Annotated[float, tyro.conf.arg(help="Seconds between saves of the training state.")] = 30.0
+    snapshots: Annotated[
+        tuple[float, ...],
+        tyro.conf.arg(metavar="SECONDS ...", help="Training times at which a snapshot for `groundling play` is kept."),
+    ] = ()
 
 
 def train(arguments: list[str]) -> None:
     """Parse and run `[PRESET] [options]`."""
     needs("agent")
+    from groundling.learn.snapshots import Snapshots
     from groundling.learn.trainer import Trainer
 
     preset, config, options = parse_train(arguments)
     set_threads(options.threads)
     split = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
     folder = options.out or Path("runs") / f"{preset}-{split}-{config.seed}"
-    follow(Trainer(config, folder, options.resume, options.device, options.save_seconds), options.minutes)
+    snapshots = Snapshots(folder, options.snapshots)
+    trainer = Trainer(config, folder, options.resume, options.device, options.save_seconds)
+    trainer.before_update = snapshots.write_due
+    follow(trainer, options.minutes)
 
 
 def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]":

@@ -100,6 +100,7 @@ class Trainer:
         self.log = SentenceLog(self.model.spec.words, len(config.catalog().icon_class))
         self.stage = self._make_stage(self.progress.stage)
         self.signal: int | None = None
+        self.before_update: Callable[[Trainer], None] | None = None
         self.lock = _claim_folder(folder, config)  # not earlier: bad input above leaves no folder behind
         if resume and self.state_path.exists():
             self._restore()
@@ -137,6 +138,8 @@ class Trainer:
                 if reason is not None:
                     return reason
                 self._next_stage()
+            if self.before_update is not None:
+                self.before_update(self)
             metrics = RunningMeans(self.progress.unlogged)
             metrics.merge(self.stage.update())
             self.progress.updates = self.stage.updates

@@ -45,7 +45,9 @@ class Refusal(NamedTuple):
 class AccessControl:
     """ASGI middleware that refuses foreign requests and adds security headers.
 
-    `host` is the address to which the server is bound; `token` is None if only this machine can reach it.
+    `host` is the address to which the server is bound; `token` is None if only this machine can reach it. `public` is
+    the host name of a reverse proxy through which anybody may come; then no token is needed, and that name is the only
+    one that is accepted besides those of this machine.
 
     A foreign web page can make a browser send requests to this server under a name of its own (DNS rebinding), or open
     a websocket from its own origin. Therefore the Host header must be a name that nobody else controls, and the Origin
@@ -55,8 +57,8 @@ class AccessControl:
     and nobody behind the same address can lock others out.
     """
 
-    def __init__(self, app: ASGIApp, host: str, token: str | None, limits: Limits) -> None:
-        self.app, self.host, self.token = app, host, token
+    def __init__(self, app: ASGIApp, host: str, token: str | None, limits: Limits, public: str | None = None) -> None:
+        self.app, self.host, self.token, self.public = app, host, token, public
         self.wrong_tokens = RateLimits(limits.wrong_tokens_per_minute / 60, limits.wrong_tokens_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,6 +109,8 @@ class AccessControl:
             host = urlsplit(f"//{name}").hostname or ""
         except ValueError:
             return False
+        if self.public is not None:
+            return host == self.public or is_local(host)
         if is_local(host) or host == self.host:
             return True
         try:

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,13 @@ from groundling.learn.few_shot import Example
 from groundling.page import explanations
 from groundling.page.app_state import AppState
 from groundling.page.client_agent import ClientAgent
-from groundling.page.export import WalkRecording, to_gif, to_html
+from groundling.page.examples import example_sentences
+from groundling.page.export import to_gif, to_html
 from groundling.page.message import Message
-from groundling.page.scene import Scene
+from groundling.page.scene import Scene, with_agent_at
 from groundling.page.sentence_check import COMMAND, QUESTION, SentenceCheck
 from groundling.page.uploads import decode_png, icon_base64
+from groundling.page.walk import Runner, record_walk
 from groundling.teacher.episode_sampling import EMPTY_CELL_ODDS
 from groundling.teacher.lexicon import check_new_word
 from groundling.teacher.valid_sentences import valid_sentences, verbalize
@@ -51,6 +52,8 @@ class Client:
             "convert_drawing": self.convert_drawing,
             "teach": self.teach,
             "export": self.export,
+            "examples": self.examples,
+            "progress": self.progress,
         }
 
     def new_world(self, message: Message) -> Reply:
@@ -95,15 +98,27 @@ class Client:
         of_type = [sentence for sentence in valid if sentence.type == type_]
         return {"sentence": verbalize(scene.teacher, of_type[rng.integers(len(of_type))], rng)}
 
+    def examples(self, message: Message) -> Reply:
+        """One sentence of each type that is valid in the scene."""
+        agent, scene = self._agent(message), self._scene(message)
+        rng = np.random.default_rng(message.integer("seed", _MAX_SEED))
+        message.end()
+        return {"examples": example_sentences(agent, scene, rng)}
+
+    def progress(self, message: Message) -> Reply:
+        """How often each agent was replaced by a later one, and the metrics of a live run."""
+        message.end()
+        return {"versions": list(self.app_state.versions), "metrics": self.app_state.metrics()}
+
     def step(self, message: Message) -> Reply:
         """The agent's move and its explanation; the sentence was given when the agent was at `start`."""
         index, scene = self._agent_index(message), self._scene(message)
         sentence = self._sentence(message)
         start = message.optional("start")
         message.end()
-        first = scene if start is None else _with_agent_at(scene, "start", start)
+        first = scene if start is None else with_agent_at(scene, "start", start)
         check = self._cached_check(index, sentence, first)
-        reply = self.agents[index].step(scene, check, self.app_state.inference)
+        reply = self._current(index).step(scene, check, self.app_state.inference)
         return {"sentence_check": check.to_dict(first), **reply}
 
     def detect(self, message: Message) -> Reply:
@@ -134,7 +149,7 @@ class Client:
         index = self._agent_index(message)
         records = message.items("taught_words", self.limits.taught_words)
         message.end()
-        agent, words = ClientAgent.of(self.agents[index].served), []
+        agent, words = ClientAgent.of(self.app_state.agents[index]), []
         for record in records:
             taught_word = Message(record, "taught word")
             word = taught_word.text("word", self.limits.name_chars)
@@ -152,24 +167,15 @@ class Client:
         sentence = self._sentence(message)
         file_format = message.choice("format", ("gif", "html"))
         path = message.items("path", self.limits.walk_steps)
+        has_verdict = message.optional("verdict") not in (None, "")
+        verdict = message.text("verdict", self.limits.verdict_chars) if has_verdict else ""
         message.end()
-        recording = self._record_walk(agent, scene, sentence, path)
+        recording = record_walk(self._runner(agent), scene, sentence, path, verdict)
         data = to_gif(recording, self._check_cancelled) if file_format == "gif" else to_html(recording).encode()
         return {"name": f"groundling.{file_format}", "base64": base64.b64encode(data).decode()}
 
-    def _record_walk(self, agent: ClientAgent, scene: Scene, sentence: str, path: list[Any]) -> WalkRecording:
-        scenes = [_with_agent_at(scene, "path", at) for at in path] or [scene]
-        check = agent.check(sentence, scenes[0], self.limits)
-        acting = scenes[:-1] or scenes  # at the last position of a walk, the agent does not act
-        steps = []
-        for current in acting:
-            self._check_cancelled()
-            steps.append(agent.step(current, check, self.app_state.inference))
-        if len(steps) < len(scenes):  # the last frame repeats the explanation of the last action
-            move = steps[-1]["move"]
-            terminated = move is not None and move["terminated"] and move["to"] == path[-1]
-            steps.append({**steps[-1], "move": None, "end": "terminated" if terminated else "truncated"})
-        return WalkRecording(agent.served.name, scenes, check, steps)
+    def _runner(self, agent: ClientAgent) -> Runner:
+        return Runner(agent, self.app_state.inference, self.limits, self._check_cancelled)
 
     def _check_cancelled(self) -> None:
         if self.cancelled():
@@ -179,7 +185,14 @@ class Client:
         return message.integer("agent", len(self.agents))
 
     def _agent(self, message: Message) -> ClientAgent:
-        return self.agents[self._agent_index(message)]
+        return self._current(self._agent_index(message))
+
+    def _current(self, index: int) -> ClientAgent:
+        """The agent as this client taught it, or a later one if the server has replaced it."""
+        if self.agents[index].served is not self.app_state.agents[index]:
+            self.agents[index] = ClientAgent.of(self.app_state.agents[index])
+            self._checks.pop(index, None)
+        return self.agents[index]
 
     def _scene(self, message: Message) -> Scene:
         return self.app_state.scenes.read(message.required("scene"))
@@ -191,7 +204,7 @@ class Client:
         key = (sentence, scene.scenario, scene.drawings)
         if index in self._checks and self._checks[index][0] == key:
             return self._checks[index][1]
-        check = self.agents[index].check(sentence, scene, self.limits)
+        check = self._current(index).check(sentence, scene, self.limits)
         self._checks[index] = (key, check)
         return check
 
@@ -200,9 +213,3 @@ class Client:
         scene, question = self._scene(example), self._sentence(example)
         example.end()
         return Example(explanations.render_view(scene), question, word)
-
-
-def _with_agent_at(scene: Scene, name: str, at: Any) -> Scene:
-    """The scene with the agent at [row, column], an unchecked field `name` of a message."""
-    position = read_position(name, at, scene.scenario.size)
-    return replace(scene, scenario=replace(scene.scenario, agent=position))

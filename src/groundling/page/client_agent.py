@@ -73,7 +73,7 @@ class ClientAgent:
         """The explanation of one time step and, unless the sentence is a question, the move."""
         for word, state in zip(check.words, check.states, strict=True):
             if word not in self.words:
-                raise InputError(_unknown_word(word, state, check.suggestions.get(word)))
+                raise InputError(_unknown_word(word, state, check))
         intermediates = intermediate_values(inference, self.trained, scene, check.words)
         return {
             "explanation": explanation(self.trained, scene, intermediates),
@@ -81,10 +81,11 @@ class ClientAgent:
         }
 
 
-def _unknown_word(word: str, state: str, suggestion: str | None) -> str:
+def _unknown_word(word: str, state: str, check: SentenceCheck) -> str:
     if state == UNSEEN:
         return f"words must be known to the agent, got {word!r}, which was not seen in training; teach it first"
-    hint = f"; did you mean {suggestion!r}?" if suggestion else ""
+    suggestion = check.suggestions.get(word)
+    hint = f"; did you mean {suggestion.word!r}?" if suggestion else ""
     return f"words must be known to the agent, got {word!r}{hint}"
 
 
@@ -107,5 +108,6 @@ def _move(scene: Scene, check: SentenceCheck, intermediates: Intermediates) -> d
         "action": ACTIONS[action],
         "to": scenario.at(position),
         "terminated": terminated,
+        "reward": round(float(outcome.reward[0]), 3),
         "wrong_object": bool(moved and on_object and check.target is not None and not terminated),
     }

@@ -37,6 +37,8 @@ class Limits:
     """Worker threads that answer messages; more threads allow larger inference batches."""
     sentence_chars: int = 200
     """Maximum number of characters of a sentence."""
+    verdict_chars: int = 300
+    """Maximum number of characters of the verdict in an exported walk."""
     sentence_words: int = 20
     """Maximum number of words of a sentence."""
     walk_steps: int = 64

@@ -1,7 +1,7 @@
 """Scenes: worlds with user-drawn object classes, sent by clients in the format `groundling-scenario-1`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ from groundling.page.message import Message
 from groundling.page.uploads import decode_png
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import DISPLAY_PIXELS, Catalog
-from groundling.world.scenario import KEYS, Scenario
+from groundling.world.scenario import KEYS, Scenario, read_position
 
 FORMAT = "groundling-scenario-1"
 _SCRIPTED_EPISODE_KEYS = ("target", "max_steps", "actions")
@@ -38,6 +38,12 @@ class Scene:
         if self.drawings:
             record["drawings"] = dict(self.drawings)
         return {**record, "sentence": self.sentence} if self.sentence else record
+
+
+def with_agent_at(scene: Scene, name: str, at: Any) -> Scene:
+    """The scene with the agent at [row, column], an unchecked field `name` of a message."""
+    position = read_position(name, at, scene.scenario.size)
+    return replace(scene, scenario=replace(scene.scenario, agent=position))
 
 
 class SceneReader:

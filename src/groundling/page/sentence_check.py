@@ -1,11 +1,12 @@
 """Check of a sentence before an agent acts on it: its words, its meaning, and the correct outcome in a scene."""
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 from groundling.errors import InputError
 from groundling.page.limits import Limits
+from groundling.page.no_outcome import explain_missing_outcome
+from groundling.page.reading import Suggestion, normalize, split_commands, suggest
 from groundling.page.scene import Scene
 from groundling.teacher.lexicon import split_words
 from groundling.teacher.types import Meaning
@@ -24,12 +25,14 @@ class SentenceCheck:
     """The agent's input; a sentence of the grammar gets its final punctuation."""
     states: tuple[str, ...]
     """State of each word: KNOWN, UNSEEN (it names an object, but was neither in training nor taught) or UNKNOWN."""
-    suggestions: dict[str, str | None]
-    """The most similar known word for each unknown one, if any."""
+    suggestions: dict[str, Suggestion | None]
+    """A known word for each unknown one, if there is one that was probably meant."""
     meaning: Meaning | None
     """None for a free-form sentence, which is not in the grammar."""
     parse_error: str
     """Why a free-form sentence is not in the grammar; empty otherwise."""
+    parts: tuple[str, ...]
+    """The commands of a sentence with `then`, otherwise the sentence alone."""
     is_command: bool = False
     """Whether it is a sentence of the grammar that is a command."""
     target: int | None = None
@@ -38,6 +41,8 @@ class SentenceCheck:
     """Correct answer to a question, under the same condition."""
     shortest_path: int = 0
     """Number of steps of a shortest path to the target."""
+    no_outcome: str = ""
+    """Why a sentence of the grammar has neither target nor answer in this scene; empty if it has one."""
 
     @property
     def kind(self) -> str:
@@ -50,15 +55,29 @@ class SentenceCheck:
         """As plain data for the page."""
         return {
             "words": [
-                {"text": word, "state": state, "suggestion": self.suggestions.get(word)}
-                for word, state in zip(self.words, self.states, strict=True)
+                {"text": word, "state": state, **self._suggestion(k)}
+                for k, (word, state) in enumerate(zip(self.words, self.states, strict=True))
             ],
+            "parts": list(self.parts),
             "kind": self.kind,
             "type": self.meaning.type if self.meaning else None,
             "parse_error": self.parse_error,
             "target": None if self.target is None else scene.scenario.at(self.target),
             "shortest_path": self.shortest_path,
             "answer": self.answer,
+            "no_outcome": self.no_outcome,
+        }
+
+    def _suggestion(self, k: int) -> dict[str, str | None]:
+        """The suggestion for word k, why it is made, and the sentence with it."""
+        found = self.suggestions.get(self.words[k])
+        if found is None:
+            return {"suggestion": None}
+        words = [*self.words[:k], found.word, *self.words[k + 1 :]]
+        return {
+            "suggestion": found.word,
+            "why": found.why,
+            "repaired": " ".join(words).replace(" .", ".").replace(" ?", "?"),
         }
 
 
@@ -66,7 +85,10 @@ def check_sentence(
     text: str, scene: Scene, lexicon: tuple[str, ...], unseen: frozenset[str], limits: Limits
 ) -> SentenceCheck:
     """Check a sentence for an agent with words `lexicon`, of which `unseen` were neither in training nor taught."""
-    words = split_words(text)
+    parts = split_commands(text, lexicon)
+    words = split_words(normalize(text))
+    if not set(words) - {".", "?"}:
+        raise InputError("sentence must have at least one word, got only punctuation")
     if len(words) > limits.sentence_words:
         raise InputError(f"sentence must have at most {limits.sentence_words} words, got {len(words)}")
     meaning, parse_error = _parse(words, scene)
@@ -75,9 +97,9 @@ def check_sentence(
     drawn = {name for name, _ in scene.drawings}
     states = tuple(_state(word, lexicon, unseen, drawn) for word in words)
     unknown = [word for word, state in zip(words, states, strict=True) if state == UNKNOWN]
-    suggestions = {word: next(iter(get_close_matches(word, lexicon, 1, 0.5)), None) for word in unknown}
+    suggestions = {word: suggest(word, lexicon) for word in unknown}
     is_command = meaning is not None and scene.teacher.language.type(meaning.type).is_command
-    check = SentenceCheck(tuple(words), states, suggestions, meaning, parse_error, is_command)
+    check = SentenceCheck(tuple(words), states, suggestions, meaning, parse_error, tuple(parts), is_command)
     return check if meaning is None else _with_outcome(check, meaning, scene)
 
 
@@ -100,7 +122,7 @@ def _with_outcome(check: SentenceCheck, meaning: Meaning, scene: Scene) -> Sente
     sentences = valid_sentences(scene.teacher, scene.scenario.state())
     outcome = next((sentence.outcome for sentence in sentences if sentence.matches(meaning)), None)
     if outcome is None:
-        return check
+        return replace(check, no_outcome=explain_missing_outcome(meaning, scene))
     if check.kind == QUESTION:
         return replace(check, answer=scene.teacher.lexicon.words[outcome])
     _, length = best_actions(scene.scenario.state(outcome))

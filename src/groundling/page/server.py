@@ -24,7 +24,7 @@ from groundling.page.client import Client
 from groundling.page.connections import Connection, Connections
 from groundling.page.log_filter import LogFilter
 from groundling.page.message import Message, to_json
-from groundling.page.static_files import STATIC
+from groundling.page.static_files import STATIC, StaticFile
 from groundling.page.tcp_connections import ACCEPTED_AT_ONCE, WAITING_CONNECTIONS, limited_protocols
 
 LOG = logging.getLogger("groundling.page")
@@ -39,19 +39,21 @@ class Server:
     def __init__(self, state: AppState) -> None:
         self.state, self.limits = state, state.limits
         self.connections = Connections(state.limits)
-        self.hello = to_json({"hello": state.hello()})
+        self._icons = StaticFile(state.icon_sheet, "image/webp")
+        self._agent_icon = StaticFile(state.agent_icon, "image/png")
         self.slow_job = asyncio.Lock()
         self.slow_job_of_address: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def app(self, host: str, token: str | None) -> ASGIApp:
+    def app(self, host: str, token: str | None, public: str | None = None) -> ASGIApp:
         """The ASGI application; see AccessControl for the arguments."""
         routes = [
             Route("/", self.index),
-            Route("/icons.png", self.icons),
+            Route("/icons.webp", self.icons),
+            Route("/agent.png", self.agent_icon),
             Route("/static/{name}", self.static_file),
             WebSocketRoute("/ws", self.websocket),
         ]
-        return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token, self.limits)
+        return AccessControl(Starlette(routes=routes, lifespan=self.lifespan), host, token, self.limits, public)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -60,17 +62,20 @@ class Server:
         self.workers.shutdown(cancel_futures=True)
         self.slow_worker.shutdown(cancel_futures=True)
 
-    async def index(self, _: Request) -> Response:
-        return Response(STATIC["index.html"].data, media_type=STATIC["index.html"].media_type)
+    async def index(self, request: Request) -> Response:
+        return _unless_cached(request, STATIC["index.html"])
 
-    async def icons(self, _: Request) -> Response:
-        return Response(self.state.icon_sheet, media_type="image/png")
+    async def icons(self, request: Request) -> Response:
+        return _unless_cached(request, self._icons)
+
+    async def agent_icon(self, request: Request) -> Response:
+        return _unless_cached(request, self._agent_icon)
 
     async def static_file(self, request: Request) -> Response:
         file = STATIC.get(request.path_params["name"])
         if file is None:
             return PlainTextResponse("File not found.\n", status_code=404)
-        return Response(file.data, media_type=file.media_type)
+        return _unless_cached(request, file)
 
     async def websocket(self, socket: WebSocket) -> None:
         await socket.accept()
@@ -108,7 +113,7 @@ class Server:
 
     async def _answer_messages(self, socket: WebSocket, connection: Connection, messages: asyncio.Queue[Event]) -> None:
         client = Client(self.state, connection.is_closed.is_set)
-        await socket.send_text(self.hello)
+        await socket.send_text(self.state.hello_text)
         while socket.application_state is WebSocketState.CONNECTED and not connection.is_closed.is_set():
             try:
                 async with asyncio.timeout(self.limits.idle_seconds):
@@ -159,6 +164,14 @@ class Server:
             yield
 
 
+def _unless_cached(request: Request, file: StaticFile) -> Response:
+    """A file, or 304 if the browser has it already."""
+    headers = {"ETag": file.etag}
+    if file.etag in request.headers.get("if-none-match", "").replace("W/", "").split(", "):
+        return Response(status_code=304, headers=headers)
+    return Response(file.data, media_type=file.media_type, headers=headers)
+
+
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 selects a free port."""
     try:
@@ -187,11 +200,11 @@ class UvicornServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def uvicorn_server(server: Server, host: str, token: str | None) -> uvicorn.Server:
+def uvicorn_server(server: Server, host: str, token: str | None, public: str | None = None) -> uvicorn.Server:
     """The server with its limits of TCP connections; `run(sockets=[bound])` serves until a signal arrives."""
     http, websocket = limited_protocols(server.limits)
     config = uvicorn.Config(
-        server.app(host, token),
+        server.app(host, token, public),
         http=http,
         ws=websocket,
         ws_max_size=server.limits.message_bytes,

@@ -5,10 +5,14 @@ import binascii
 import io
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from groundling.errors import InputError
-from groundling.world.catalog import DISPLAY_PIXELS, Pixels, flatten
+from groundling.world.catalog import DISPLAY_PIXELS, flatten
+
+ICON_COLORS = 64
+FLOOR_TOLERANCE = 6
 
 
 def decode_png(text: str, max_bytes: int, max_pixels: int) -> Image.Image:
@@ -36,18 +40,47 @@ def to_icon(image: Image.Image) -> Image.Image:
     return Image.fromarray(flatten(square, DISPLAY_PIXELS))
 
 
-def png_bytes(pixels: Pixels) -> bytes:
-    """Pixels [H, W, 3] as a PNG file."""
+def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """Pixels [H, W, 3] or [H, W, 4] as a PNG file."""
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, "PNG")
     return out.getvalue()
 
 
-def png_base64(pixels: Pixels) -> str:
-    """Pixels [H, W, 3] as a PNG file in base64."""
+def webp_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """Pixels [H, W, 4] as a WebP file, a third of the size of a PNG file."""
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "WEBP", quality=75, alpha_quality=60, method=6)
+    return out.getvalue()
+
+
+def cut_out(icons: NDArray[np.uint8], floor: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Icons [..., H, W, 3] with an alpha channel that is transparent where floor surrounds them."""
+    is_floor = np.abs(icons.astype(np.int16) - floor).max(axis=-1) <= FLOOR_TOLERANCE
+    outside = np.zeros_like(is_floor)
+    outside[..., [0, -1], :] = outside[..., :, [0, -1]] = True
+    outside &= is_floor
+    while True:  # grow from the edges; floor color within an icon stays
+        grown = outside.copy()
+        grown[..., 1:, :] |= outside[..., :-1, :]
+        grown[..., :-1, :] |= outside[..., 1:, :]
+        grown[..., :, 1:] |= outside[..., :, :-1]
+        grown[..., :, :-1] |= outside[..., :, 1:]
+        grown &= is_floor
+        if (grown == outside).all():
+            break
+        outside = grown
+    alpha = np.where(outside, 0, 255).astype(np.uint8)
+    return np.concatenate([icons, alpha[..., None]], axis=-1)
+
+
+def png_base64(pixels: NDArray[np.uint8]) -> str:
+    """Pixels [H, W, 3] or [H, W, 4] as a PNG file in base64."""
     return base64.b64encode(png_bytes(pixels)).decode()
 
 
 def icon_base64(image: Image.Image) -> str:
-    """The icon of an image as a PNG file in base64."""
-    return png_base64(np.asarray(to_icon(image)))
+    """The icon of an image as a PNG file in base64, with few colors, so that links with it stay short."""
+    out = io.BytesIO()
+    to_icon(image).quantize(ICON_COLORS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return base64.b64encode(out.getvalue()).decode()

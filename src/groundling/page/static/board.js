@@ -3,29 +3,36 @@
 import { h, percent } from "./dom.js";
 import { cellContents, describe, iconKey, positionOf } from "./scene.js";
 
-// One hue with linearly increasing opacity: readable with any color vision, and the icons below stay visible.
-const HUE = "37 99 200";
-const MAX_OPACITY = 0.72;
+/** @typedef {import("./types").At} At */
 
-/** The overlay color of a fraction from 0 to 1. */
-export function overlayColor(fraction) {
-  return `rgb(${HUE} / ${(MAX_OPACITY * Math.max(0, Math.min(1, fraction))).toFixed(3)})`;
-}
+// One hue whose opacity grows with the square root of the fraction, so that diffuse maps are visible too: readable with
+// any color vision, and the icons below stay visible.
+const MAX_OPACITY = 0.75;
+const SHOW_NUMBER_ABOVE = 0.1;
+
+/** The scale of maps that are not attention. @param {number} fraction */
+export const linear = (fraction) => fraction;
 
 export class Board {
   /**
    * `paint(element, key)` sets the icon of an element. A live board can be navigated with the arrow keys; a small one
    * is an image with a label.
+   * @param {number} size
+   * @param {import("./types").Paint} paint
+   * @param {{ live?: boolean, label?: string }} [options]
    */
   constructor(size, paint, { live = false, label = "" } = {}) {
     this.size = size;
     this.paint = paint;
     this.live = live;
     this.focus = 0;
+    /** @type {string[]} */
     this.descriptions = [];
+    /** @type {string[] | null} */
+    this.numbers = null;
     this.cells = Array.from({ length: size * size }, (_, position) => this.#cell(position));
-    this.agent = h("div", { class: "agent", "aria-hidden": "true" });
-    paint(this.agent, "agent");
+    this.agent = h("div", { class: "agent", "aria-hidden": "true" }, h("span", { class: "robot" }));
+    paint(/** @type {HTMLElement} */ (this.agent.firstElementChild), "agent");
     const rows = Array.from({ length: size }, (_, row) =>
       h("div", { class: "row", role: live ? "row" : null }, ...this.cells.slice(row * size, (row + 1) * size)),
     );
@@ -35,26 +42,32 @@ export class Board {
       ...rows,
       this.agent,
     );
-    this.element.style.setProperty("--size", size);
+    this.element.style.setProperty("--size", String(size));
     if (live) {
       this.element.addEventListener("keydown", (event) => this.#moveFocus(event));
       this.element.addEventListener("focusin", (event) => this.#setFocus(this.positionAt(event.target)));
     }
   }
 
+  /** @param {number} position */
   #cell(position) {
     const cell = h("div", { class: "cell", "data-position": position, role: this.live ? "gridcell" : null });
     if (this.live) cell.tabIndex = position === 0 ? 0 : -1;
-    cell.append(h("span", { class: "heat" }), h("span", { class: "cell-number", "aria-hidden": "true" }));
+    cell.append(
+      h("span", { class: "heat" }),
+      h("span", { class: "icon" }),
+      h("span", { class: "cell-number", "aria-hidden": "true" }),
+    );
     return cell;
   }
 
-  /** The position of an element within the board, or -1. */
+  /** The position of an element within the board, or -1. @param {EventTarget | null} target */
   positionAt(target) {
-    const cell = target?.closest?.(".cell");
-    return cell && this.element.contains(cell) ? Number(cell.dataset.position) : -1;
+    const cell = target instanceof Element ? target.closest(".cell") : null;
+    return cell && this.element.contains(cell) ? Number(/** @type {HTMLElement} */ (cell).dataset.position) : -1;
   }
 
+  /** @param {import("./types").Scene} scene @param {At} at @param {At | null} [target] */
   draw(scene, at, target = null) {
     const contents = cellContents(scene, this.size);
     const agentPosition = positionOf(at, this.size);
@@ -63,24 +76,32 @@ export class Board {
     );
     const targetPosition = target === null ? -1 : positionOf(target, this.size);
     this.cells.forEach((cell, position) => {
-      this.paint(cell, iconKey(contents[position]));
+      this.paint(/** @type {HTMLElement} */ (cell.children[1]), iconKey(contents[position]));
       cell.classList.toggle("target", position === targetPosition);
       cell.classList.toggle("wall", contents[position]?.wall === true);
     });
     const [row, column] = at;
     this.agent.style.transform = `translate(${100 * column}%, ${100 * row}%)`;
+    this.agent.classList.toggle("on-object", contents[agentPosition] !== null);
     this.#label();
   }
 
-  /** Color the cells by a map of fractions, or clear them; `numbers` are the displayed values, if they differ. */
-  overlay(map, numbers = map, format = percent) {
+  /**
+   * Color the cells by a map of fractions, or clear them; `numbers` are the displayed values, if they differ.
+   * @param {number[] | null} map
+   * @param {number[] | null} [numbers]
+   * @param {(number: number) => string} [format]
+   * @param {(fraction: number) => number} [scale] from fractions to opacity
+   */
+  overlay(map, numbers = map, format = percent, scale = Math.sqrt) {
     this.cells.forEach((cell, position) => {
-      const [heat, number] = cell.children;
-      heat.style.backgroundColor = map === null ? "" : overlayColor(map[position]);
-      number.textContent = this.live && map !== null && map[position] >= 0.1 ? format(numbers[position]) : "";
-      cell.title = map === null ? "" : `${this.descriptions[position]}: ${format(numbers[position])}`;
+      const [heat, , number] = /** @type {HTMLElement[]} */ ([...cell.children]);
+      const fraction = map === null ? 0 : Math.max(0, Math.min(1, map[position]));
+      heat.style.opacity = (MAX_OPACITY * scale(fraction)).toFixed(3);
+      const text = numbers === null ? "" : format(numbers[position]);
+      number.textContent = this.live && fraction >= SHOW_NUMBER_ABOVE ? text : "";
     });
-    this.numbers = map === null ? null : numbers.map(format);
+    this.numbers = numbers === null ? null : numbers.map(format);
     this.#label();
   }
 
@@ -93,6 +114,7 @@ export class Board {
     });
   }
 
+  /** @param {number} position */
   #setFocus(position) {
     if (position < 0) return;
     this.cells[this.focus].tabIndex = -1;
@@ -100,7 +122,9 @@ export class Board {
     this.focus = position;
   }
 
+  /** @param {KeyboardEvent} event */
   #moveFocus(event) {
+    /** @type {Record<string, At>} */
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
     const step = steps[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;

@@ -6,14 +6,22 @@ const REQUEST_TIMEOUT_MS = 2000;
 const GOING_AWAY = 1001;
 
 export class Connection {
-  /** `onhello(hello)` is called at each connection; `onstate(state)` with "connected" or an error message. */
+  /**
+   * `onhello(hello)` is called at each connection; `onstate(state)` with "connected" or an error message.
+   * @param {(hello: import("./types").Hello) => void} onhello
+   * @param {(state: string) => void} onstate
+   */
   constructor(onhello, onstate) {
     this.onhello = onhello;
     this.onstate = onstate;
     this.lastId = 0;
-    this.pending = new Map(); // requests without a reply yet, by id
-    this.queued = []; // requests made while there is no connection
+    /** @type {Map<number, { resolve: (reply: any) => void, reject: (error: Error) => void }>} without a reply yet */
+    this.pending = new Map();
+    /** @type {(() => void)[]} made while there is no connection */
+    this.queued = [];
     this.isConnected = false;
+    /** @type {WebSocket | null} */
+    this.socket = null;
     this.isIdle = false; // closed by the server because of inactivity
     this.retryMs = FIRST_RETRY_MS;
     this.#connect();
@@ -28,6 +36,7 @@ export class Connection {
     this.socket.addEventListener("close", (event) => this.#closed(event));
   }
 
+  /** @param {any} message */
   #receive(message) {
     if (message.hello) {
       this.retryMs = FIRST_RETRY_MS;
@@ -38,12 +47,13 @@ export class Connection {
       return;
     }
     const { id, error, ...result } = message;
-    const { resolve, reject } = this.pending.get(id) ?? {};
+    const request = this.pending.get(id);
     this.pending.delete(id);
-    if (error !== undefined) reject?.(new Error(error));
-    else resolve?.(result);
+    if (error !== undefined) request?.reject(new Error(error));
+    else request?.resolve(result);
   }
 
+  /** @param {CloseEvent} event */
   #closed(event) {
     this.isConnected = false;
     if (event.code === GOING_AWAY && event.reason.startsWith("idle")) {
@@ -59,13 +69,18 @@ export class Connection {
     this.retryMs = Math.min(2 * this.retryMs, MAX_RETRY_MS);
   }
 
-  /** Resolves to the server's reply; rejects with its error, or if there is no connection before the timeout. */
+  /**
+   * Resolves to the server's reply; rejects with its error, or if there is no connection before the timeout.
+   * @param {string} name
+   * @param {Record<string, unknown>} [fields]
+   * @returns {Promise<any>}
+   */
   request(name, fields = {}) {
     return new Promise((resolve, reject) => {
       const send = () => {
         this.lastId += 1;
         this.pending.set(this.lastId, { resolve, reject });
-        this.socket.send(JSON.stringify({ id: this.lastId, request: name, ...fields }));
+        this.socket?.send(JSON.stringify({ id: this.lastId, request: name, ...fields }));
       };
       if (this.isConnected) {
         send();

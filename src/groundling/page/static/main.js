@@ -1,355 +1,372 @@
-// The page: the scene, the sentence, and the walks of the agents. The server keeps no state except taught words.
+// The page: connects the store, the server and the views. The server keeps no state except taught words.
 
 import { AgentPane } from "./agent_pane.js";
+import { Ages, LiveRun } from "./ages.js";
+import { BreakIt } from "./break_it.js";
+import { describeCells } from "./cells.js";
+import { Chips } from "./chips.js";
 import { Connection } from "./connection.js";
-import { decimal, h } from "./dom.js";
+import { byId, h } from "./dom.js";
 import { Editor } from "./editor.js";
+import { History } from "./history.js";
+import { loadIcons, painter } from "./icons.js";
+import { fromFragment, isLink } from "./link.js";
 import { Player, listenForKeys } from "./player.js";
-import { atOf, cellContents, describe, fromBase64, fromFragment, positionOf, toFile, toFragment } from "./scene.js";
+import { toFile } from "./scene.js";
 import { SentenceInput } from "./sentence.js";
-import { Teaching } from "./teaching.js";
+import { Result } from "./result.js";
+import { Share } from "./share.js";
+import { Store, shownAgents, shownWorld } from "./store.js";
+import { Teach } from "./teach.js";
+import { Tour, claimOf } from "./tour.js";
+import { isComplete } from "./verdict.js";
+import { Walks, frameCount } from "./walks.js";
 
-const byId = (id) => document.getElementById(id);
-const SEEDS = 2 ** 31;
-const WORLD_SEEDS = 10000; // short numbers for the seed field
-const HOVER_DELAY_MS = 120;
-const MAX_CACHED_REPLIES = 500;
+/** @typedef {import("./types").State} State */
+/** @typedef {import("./types").Scene} Scene */
+/** @typedef {import("./types").Hello} Hello */
 
-const page = {
-  agents: [],
-  size: 7,
-  maxSteps: 28,
-  maxExamples: 10,
-  neighborQuestions: {},
-  scene: null,
-  panes: [],
-  runningSentence: "",
-  replyCache: new Map(), // replies about words and cells of shown frames
+const WORLD_SEEDS = 10000; // short numbers for the field
+const NOTICE_MS = 8000;
+const TOURED = "groundling-toured";
 
-  /** Every object with an icon of its own that can be added: { name, color, icon }. */
-  objectKinds() {
-    const drawn = Object.keys(page.scene?.drawings ?? {}).map((name) => ({ name, color: null, icon: 0 }));
-    const known = page.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon })));
-    return [...drawn, ...known];
-  },
+const store = new Store(window.sessionStorage);
+/** @type {AgentPane[]} */
+let panes = [];
+let panesKey = "";
+let isOpen = false;
 
-  /** Set the icon of an element: from the icon sheet, or the user's drawing. */
-  paint(element, key) {
-    const [name, icon] = key.split("/");
-    const drawing = page.scene?.drawings?.[name];
-    if (drawing) {
-      Object.assign(element.style, {
-        backgroundImage: `url("data:image/png;base64,${drawing}")`,
-        backgroundSize: "100% 100%",
-        backgroundPosition: "0 0",
+const connection = new Connection(onHello, (state) => {
+  store.set({ connection: state === "connected" ? "" : state });
+});
+const walks = new Walks(store, connection);
+const share = new Share(store, connection);
+const player = new Player({
+  go: (index) => walks.go(index),
+  step: () => walks.step(),
+  toggle: () => walks.toggle(),
+  speed: (milliseconds) => store.set({ speed: milliseconds }),
+});
+const sentenceField = /** @type {HTMLInputElement} */ (byId("sentence"));
+const sentence = new SentenceInput(
+  sentenceField,
+  byId("completions"),
+  byId("feedback"),
+  {
+    words: () => currentAgent()?.lexicon ?? [],
+    heldOut: () => currentAgent()?.held_out_words ?? [],
+    check: (text) => {
+      const { world, agent } = store.state;
+      if (!world) throw new Error("connecting …");
+      return connection.request("check_sentence", {
+        agent,
+        scene: toFile(shownWorld(store.state) ?? world),
+        sentence: text,
       });
-      return;
-    }
-    const cell = page.cells[key] ?? page.firstIcons.get(name) + Number(icon);
-    const { columns, rows } = page.sheet;
-    const [x, y] = [(cell % columns) / (columns - 1), Math.floor(cell / columns) / (rows - 1)];
-    Object.assign(element.style, {
-      backgroundImage: 'url("/icons.png")',
-      backgroundSize: `${100 * columns}% ${100 * rows}%`,
-      backgroundPosition: `${100 * x}% ${100 * y}%`,
-    });
+    },
   },
-
-  /** Show a message to the user; screen readers read it too. */
-  notify(text, isError = false) {
-    const message = byId("message");
-    message.textContent = text ? text[0].toUpperCase() + text.slice(1) : "";
-    message.classList.toggle("error", isError);
+  (text) => store.set({ draft: text }),
+);
+const result = new Result(byId("result"), () => walks.play());
+const editor = new Editor(byId("editor"), {
+  world: () => shownWorld(store.state),
+  edit: (world) => setWorld(world),
+  notify: (text) => store.notify(text),
+  kinds: objectKinds,
+  limits: () => ({ size: store.state.hello?.size ?? 7, maxObjects: store.state.hello?.max_objects ?? 16 }),
+  paint: (element, key) => paint(element, key),
+});
+const teach = new Teach(byId("teaching"), store, connection, walks);
+const chips = new Chips(byId("chips"), connection, { say: (text) => walks.say(text), teach: goToTeaching });
+const historyList = new History(byId("history"), {
+  replay: (entry) => walks.run(entry.sentence, entry.world, chosenAgent(entry.agent)),
+  link: (entry) => share.link(entry),
+  clear: () => store.set({ history: [] }),
+});
+const breakIt = new BreakIt(byId("break-it"), store, connection, {
+  replay: (text, world) => walks.run(text, world),
+  link: (text, world) => share.link({ sentence: text, world, agent: currentAgent()?.name ?? "" }),
+});
+const ages = new Ages(byId("ages"), (agent) => {
+  const { world, said } = store.state;
+  if (world && said) walks.run(said, world, { agent });
+  else store.commit({ agent });
+});
+const live = new LiveRun(byId("live"), connection, () => {
+  const { world, said, isPlaying } = store.state;
+  if (world && said && !isPlaying) walks.run(said, world);
+});
+const tour = new Tour(byId("tour"), {
+  go: (step) => {
+    if (step === null) localStorage.setItem(TOURED, "yes");
+    store.set({ tour: step });
   },
-
-  /** Show a scene without a walk. */
-  setScene(scene) {
-    page.scene = scene;
-    player.reset(0);
-    for (const pane of page.panes) pane.reset(scene);
+  start: (world, text) => {
+    setWorld(world);
+    if (text) walks.run(text, world);
   },
+  teach: goToTeaching,
+});
+/** @type {import("./types").Paint} */
+let paint = () => {};
 
-  /** Make the agent's position in the shown frame its position in the scene; with two agents, keep the start. */
-  keepShownPosition() {
-    const [pane] = page.panes;
-    if (page.panes.length === 1 && pane.frames.length) page.scene = { ...page.scene, agent: pane.shown.at };
-  },
-
-  /** Replace the scene after an edit. */
-  edit(scene) {
-    page.notify("");
-    page.setScene(scene);
-    teaching.refresh();
-    sentence.showFeedback();
-  },
-
-  addDrawing(name, png) {
-    page.edit({ ...page.scene, drawings: { ...page.scene.drawings, [name]: png } });
-    editor.fillPalette();
-  },
-
-  /** Set the words of an agent after teaching. */
-  setLexicon(agent, lexicon) {
-    page.agents[agent] = { ...page.agents[agent], lexicon };
-    page.replyCache.clear();
-    sentence.showFeedback();
-  },
-
-  async newWorld(seed = Math.floor(Math.random() * WORLD_SEEDS)) {
-    const world = await orNotify(() => connection.request("new_world", { seed }));
-    if (!world) return;
-    byId("seed").value = seed;
-    page.setScene({ ...world.scene, drawings: page.scene?.drawings });
-    sentence.text = world.command;
-    page.notify("");
-  },
-
-  async runSentence(text) {
-    sentence.text = text;
-    await startWalk();
-  },
-
-  get connection() {
-    return connection;
-  },
-};
-
-/** Run the sentence with every agent; for a command, play the walk. */
-async function startWalk() {
-  page.notify("");
-  const { text } = sentence;
-  if (!text) return page.notify("Enter a command or a question first.", true);
-  page.keepShownPosition();
-  const { scene } = page;
-  player.reset(0);
-  const run = player.run;
-  const firstFrames = () => Promise.all(page.panes.map((_, agent) => requestStep(agent, scene, scene.agent, text)));
-  const steps = await orNotify(firstFrames);
-  if (!steps || run !== player.run) return;
-  page.runningSentence = text;
-  steps.forEach(({ sentence_check: check, ...frame }, k) => page.panes[k].begin(scene, check, frame));
-  player.reset(1);
-  if (steps[0].move === null) player.step(); // a question has one frame only
-  else player.play();
+function currentAgent() {
+  return store.state.hello?.agents[store.state.agent];
 }
 
-async function requestStep(agent, scene, at, text) {
-  const current = toFile({ ...scene, agent: at });
-  const reply = await connection.request("step", { agent, scene: current, sentence: text, start: scene.agent });
-  return { at, ...reply };
+/** Every object with an icon of its own that can be added. @returns {import("./types").Content[]} */
+function objectKinds() {
+  const { world, hello } = store.state;
+  const drawn = Object.keys(world?.drawings ?? {}).map((name) => ({ name, icon: 0 }));
+  const known =
+    hello?.classes.flatMap(({ name, colors }) => colors.map((color, icon) => ({ name, color, icon }))) ?? [];
+  return [...drawn, ...known];
 }
 
-/** Add the next frame for every agent whose walk has not ended; see Player. */
-async function addFrame() {
-  const walking = page.panes.filter((pane) => pane.last.move !== null);
-  if (!walking.length) return "none";
-  const frames = await orNotify(() => Promise.all(walking.map((pane) => nextFrame(pane))));
-  if (!frames) return "failed";
-  walking.forEach((pane, k) => pane.frames.push(frames[k]));
-  return frames.every((frame) => frame.move === null) ? "last" : "added";
+/** @param {string | null} name @returns {Partial<State>} */
+function chosenAgent(name) {
+  const agent = store.state.hello?.agents.findIndex((other) => other.name === name) ?? -1;
+  return agent >= 0 ? { agent } : {};
 }
 
-async function nextFrame(pane) {
-  const { last } = pane;
-  const { to, terminated } = last.move;
-  if (terminated || pane.frames.length >= page.maxSteps) {
-    return { at: to, explanation: last.explanation, move: null, end: terminated ? "terminated" : "truncated" };
-  }
-  const step = await requestStep(page.panes.indexOf(pane), pane.scene, to, page.runningSentence);
-  const { sentence_check: _check, ...frame } = step;
-  return frame;
+/** Show a world without a walk. @param {Scene} world @param {Partial<State>} [change] */
+function setWorld(world, change = {}) {
+  walks.stop();
+  store.commit({ world, said: "", runs: [], index: 0, refusal: "", ...change });
 }
 
-/** The result of an async function; if it fails, show the error and return undefined. */
-async function orNotify(action) {
+/** @param {number} [seed] */
+async function newWorld(seed = Math.floor(Math.random() * WORLD_SEEDS)) {
   try {
-    return await action();
+    const { scene, command } = await connection.request("new_world", { seed });
+    const drawings = store.state.world?.drawings;
+    setWorld(drawings ? { ...scene, drawings } : scene, { seed, draft: command });
   } catch (error) {
-    page.notify(error.message, true);
-    return undefined;
+    store.notify(String(/** @type {Error} */ (error).message), true);
   }
 }
 
-/** Load a scenario from a file or a link after the server has checked it. */
-async function load(file) {
+function goToTeaching() {
+  byId("teach").scrollIntoView({ block: "start" });
+  byId("teach").focus({ preventScroll: true });
+}
+
+/** Show a world from a file or a link after the server has checked it, and run its sentence if it is from a link. */
+async function open(
+  /** @type {unknown} */ file,
+  /** @type {Partial<State>} */ change,
+  /** @type {boolean} */ isLinked,
+) {
   const { scene } = await connection.request("load", { scene: file });
-  const { sentence: text, ...rest } = scene;
-  page.setScene(rest);
-  sentence.text = text ?? "";
-  teaching.refresh();
-  editor.fillPalette();
+  const { sentence: text, ...world } = scene;
+  setWorld(world, { draft: text ?? "", seed: null, ...change });
+  if (change.taught?.length) await teach.sync(change.taught);
+  if (isLinked && text) walks.say(text);
 }
 
-/** Run a random sentence of the teacher. */
-async function runSuggestion(kind) {
-  page.keepShownPosition();
-  const seed = Math.floor(Math.random() * SEEDS);
-  const fields = { agent: 0, kind, seed, scene: toFile(page.scene) };
-  const suggestion = await orNotify(() => connection.request("suggest_sentence", fields));
-  if (suggestion) await page.runSentence(suggestion.sentence);
-}
-
-/** The reply to a request about a word or a cell of the shown frame, or null if it failed; replies are cached. */
-async function cachedRequest(agent, name, fields) {
-  const pane = page.panes[agent];
-  const at = pane.shown?.at ?? page.scene.agent;
-  const scene = toFile({ ...page.scene, agent: at });
-  const key = JSON.stringify([agent, name, fields, scene]);
-  if (!page.replyCache.has(key)) {
-    if (page.replyCache.size > MAX_CACHED_REPLIES) page.replyCache.clear();
-    page.replyCache.set(key, connection.request(name, { agent, scene, ...fields }).catch(() => null));
+/** Open the link in the address; false if there is none, or it cannot be read. */
+async function openLink() {
+  if (!isLink(location.hash)) return false;
+  try {
+    const { scene, agent, taught } = await fromFragment(location.hash);
+    const change = chosenAgent(agent);
+    await open(scene, { ...change, taught }, true);
+    if (agent && change.agent === undefined) {
+      store.notify(`This link was made with the agent “${agent}”, which this server does not have.`, true);
+    }
+    return true;
+  } catch (error) {
+    store.notify(`Cannot open this link: ${/** @type {Error} */ (error).message}`, true);
+    return false;
   }
-  const reply = await page.replyCache.get(key);
-  if (reply === null) page.replyCache.delete(key);
-  return reply;
 }
 
-function describeCellsOnHover(pane, agent) {
-  let timer;
-  const point = (event) => {
-    clearTimeout(timer);
-    const position = pane.board.positionAt(event.target);
-    if (position >= 0) timer = setTimeout(() => describeCell(pane, agent, position), HOVER_DELAY_MS);
-  };
-  pane.board.element.addEventListener("mouseover", point);
-  pane.board.element.addEventListener("focusin", point);
-  pane.board.element.addEventListener("mouseleave", () => {
-    clearTimeout(timer);
-    pane.readout.textContent = "";
-  });
-}
-
-async function describeCell(pane, agent, position) {
-  const isAgent = position === positionOf(pane.shown?.at ?? page.scene.agent, page.size);
-  const content = isAgent ? "the agent" : describe(cellContents(page.scene, page.size)[position]);
-  const reply = await cachedRequest(agent, "describe_cell", { at: atOf(position, page.size) });
-  const likely = (reply?.words ?? []).filter(({ probability }) => probability >= 0.01);
-  const words = likely.map(({ word, probability }) => `${word} ${decimal(probability)}`).join(", ") || "none";
-  const number = pane.board.numbers ? ` (${pane.board.numbers[position]})` : "";
-  pane.readout.textContent = content + number + (reply ? ` — predicted words: ${words}` : "");
-}
-
-function download(name, blob) {
-  const link = h("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
-
-async function save() {
-  page.keepShownPosition();
-  const file = toFile(page.scene, sentence.text);
-  download("world.json", new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
-}
-
+/** @param {Event} event */
 async function loadFile(event) {
-  const [file] = event.target.files;
-  event.target.value = "";
-  await orNotify(async () => {
+  const input = /** @type {HTMLInputElement} */ (event.target);
+  const [file] = input.files ?? [];
+  if (!file) return;
+  try {
     let record;
     try {
       record = JSON.parse(await file.text());
     } catch {
-      throw new Error(`File ${file.name}: scenario must be valid JSON`);
+      throw new Error("scenario must be valid JSON");
     }
-    try {
-      await load(record);
-    } catch (error) {
-      throw new Error(`File ${file.name}: ${error.message}`);
-    }
-    page.notify(`Loaded the file ${file.name}.`);
-  });
-}
-
-async function share() {
-  page.keepShownPosition();
-  history.replaceState(null, "", toFragment(toFile(page.scene, sentence.text)));
-  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  page.notify(`${copied ? "Link copied. It" : "The address of this page"} contains the whole world.`);
-}
-
-async function exportWalk(format) {
-  const [pane] = page.panes;
-  if (!pane.frames.length) return page.notify("Run a sentence first; there is no walk to export.", true);
-  page.notify("Exporting …");
-  const path = pane.frames.map((frame) => frame.at);
-  const fields = { agent: 0, scene: toFile(pane.scene), sentence: page.runningSentence, path, format };
-  const file = await orNotify(() => connection.request("export", fields));
-  if (!file) return;
-  download(file.name, new Blob([fromBase64(file.base64)], { type: format === "gif" ? "image/gif" : "text/html" }));
-  page.notify(`Saved ${file.name}.`);
-}
-
-async function onHello(hello) {
-  const isFirst = page.scene === null;
-  const { size, max_steps: maxSteps, max_examples: maxExamples, sheet, cells, classes, agents } = hello;
-  const { neighbor_questions: neighborQuestions } = hello;
-  Object.assign(page, { size, maxSteps, maxExamples, neighborQuestions, sheet, cells, classes, agents });
-  page.firstIcons = new Map(classes.map(({ name, first }) => [name, first]));
-  page.replyCache.clear();
-  if (!isFirst) {
-    if (teaching.taughtWords.length) await orNotify(() => teaching.teach(teaching.taughtWords));
-    return page.notify("Reconnected.");
-  }
-  page.panes = agents.map(({ name, method }, agent) => {
-    const title = ["ours", name].includes(method) ? name : `${name} (${method})`;
-    const detect = async (word) => (await cachedRequest(agent, "detect", { word }))?.map ?? null;
-    const pane = new AgentPane(title, size, page.paint, detect);
-    editor.attach(pane.board);
-    describeCellsOnHover(pane, agent);
-    return pane;
-  });
-  byId("panes").replaceChildren(...page.panes.map((pane) => pane.element));
-  byId("panes").classList.toggle("two", page.panes.length > 1);
-  (page.panes.length > 1 ? byId("player") : page.panes[0].slot).append(player.element);
-  await openWorld();
-  editor.fillPalette();
-  teaching.refresh();
-  document.body.dataset.ready = "yes";
-}
-
-/** Show the world of the link, or a random one. */
-async function openWorld() {
-  let failure = null;
-  try {
-    const file = fromFragment(location.hash);
-    if (file) return await load(file);
+    await open(record, {}, false);
+    store.notify(`Loaded the file ${file.name}.`);
   } catch (error) {
-    failure = `Cannot read the world in this link: ${error.message}`;
+    store.notify(`File ${file.name}: ${/** @type {Error} */ (error).message}`, true);
   }
-  await page.newWorld();
-  if (failure) page.notify(failure, true);
+  input.value = "";
 }
 
-const player = new Player((index) => page.panes.forEach((pane) => pane.show(index)), addFrame);
-const sentence = new SentenceInput(
-  byId("sentence"),
-  byId("completions"),
-  byId("feedback"),
-  () => page.agents[0]?.lexicon ?? [],
-  (text) => connection.request("check_sentence", { agent: 0, scene: toFile(page.scene), sentence: text }),
+/** @param {Hello} hello */
+async function onHello(hello) {
+  const before = store.state.hello?.agents.map(({ name }) => name).join();
+  const isOther = before !== undefined && before !== hello.agents.map(({ name }) => name).join();
+  walks.stop();
+  store.set({ hello, ...(isOther ? { agent: 0, said: "", runs: [], index: 0 } : {}) });
+  makePanes(hello);
+  if (isOpen) {
+    await teach.sync(store.state.taught).catch((error) => store.notify(error.message, true));
+    return store.notify(isOther ? "Reconnected. The server has other agents now." : "Reconnected.");
+  }
+  isOpen = true;
+  await loadIcons();
+  const saved = store.saved();
+  if (saved) {
+    store.set(saved);
+    if (saved.taught?.length) await teach.sync(saved.taught).catch((error) => store.notify(error.message, true));
+  } else if (!(await openLink())) {
+    await newWorld();
+    if (!localStorage.getItem(TOURED) && !isLink(location.hash)) store.set({ tour: 0 });
+  }
+  store.past = [];
+  editor.fillPalette();
+  byId("main").removeAttribute("inert");
+  document.body.dataset.ready = "yes";
+  store.set({});
+}
+
+/** Make a pane for each shown agent. @param {Hello} hello */
+function makePanes(hello) {
+  const key = hello.agents.map(({ name, method, age_seconds: age }) => `${name} ${method} ${age}`).join();
+  if (key === panesKey) return;
+  panesKey = key;
+  paint = painter(hello, () => store.state.world?.drawings);
+  const shown = shownAgents(store.state);
+  panes = shown.map((agent, pane) => {
+    const { name, method } = hello.agents[agent];
+    const model = method === "ours" ? "this project's model" : `other model: ${method}`;
+    const title = shown.length === 1 ? name : `${name} (${model})`;
+    const cells = describeCells(store, connection, pane);
+    const made = new AgentPane(title, hello.size, paint, cells.detect);
+    editor.attach(made.board);
+    cells.attach(made);
+    return made;
+  });
+  const label = h("p", { class: "note compared", text: "Comparison: two agents, the same world, the same sentence." });
+  byId("panes").replaceChildren(...panes.map((pane) => pane.element));
+  byId("panes").classList.toggle("two", panes.length > 1);
+  byId("player").replaceChildren(...(panes.length > 1 ? [label, player.element] : []));
+  if (panes.length === 1) {
+    panes[0].slot.append(player.element);
+    panes[0].side.prepend(tour.element, live.element);
+  } else byId("panes").before(tour.element, live.element);
+}
+
+/**
+ * Call a view when one of some parts of the state has changed.
+ * @param {(keyof State)[]} names
+ * @param {(state: State) => void} show
+ */
+function view(names, show) {
+  store.show((state, before) => {
+    if (state === before || names.some((name) => state[name] !== before[name])) show(state);
+  });
+}
+
+view(["hello", "runs", "index", "refusal", "agent"], (state) => result.show(state));
+view(["runs", "index", "isPlaying", "speed"], ({ runs, index, isPlaying, speed }) =>
+  player.show({
+    count: frameCount(runs),
+    index,
+    isComplete: runs.length > 0 && runs.every(isComplete),
+    isPlaying,
+    speed,
+  }),
 );
-const editor = new Editor(byId("editor"), page);
-const teaching = new Teaching(byId("teaching"), page);
-const connection = new Connection(onHello, (state) => {
-  byId("connection").textContent = state === "connected" ? "" : state;
-  document.body.dataset.connected = String(state === "connected");
+view(["world", "runs", "index", "hello"], ({ world, runs, index }) => {
+  if (world) panes.forEach((pane, k) => pane.show(world, runs[k] ?? null, index));
+});
+view(["draft"], ({ draft }) => sentence.show(draft));
+view(["hello", "world"], ({ world }) => {
+  if (world) sentence.showFeedback();
+});
+view(["history"], ({ history }) => historyList.show(history));
+view(["trials", "hello"], ({ trials, hello }) => breakIt.show(trials, hello !== null));
+view(["hello", "agent"], (state) => ages.show(state));
+view(["hello"], ({ hello }) => live.show(hello));
+view(["hello"], ({ hello }) => {
+  byId("claim").textContent = claimOf(hello);
+});
+view(["tour", "hello"], (state) => tour.show(state.tour, state.hello));
+view(["hello", "world", "taught", "before", "after"], () => teach.show());
+view(["hello", "world", "agent", "isPlaying"], (state) => {
+  const world = shownWorld(state);
+  if (world && state.hello && !state.isPlaying) chips.load(world, state.agent);
+});
+view(["seed"], ({ seed }) => {
+  /** @type {HTMLInputElement} */ (byId("seed")).value = seed === null ? "" : String(seed);
+});
+view(["connection"], ({ connection: text }) => {
+  byId("connection").textContent = text;
+  document.body.dataset.connected = String(text === "");
+});
+view(["taught", "connection", "hello"], ({ taught, connection: text, hello }) => {
+  if (isOpen && hello && text === "" && taught !== teach.synced && !teach.isBusy) {
+    teach.sync(taught).catch((error) => store.notify(error.message, true));
+  }
+});
+let drawn = "";
+view(["world"], ({ world }) => {
+  const names = Object.keys(world?.drawings ?? {}).join();
+  if (names !== drawn && isOpen) editor.fillPalette();
+  drawn = names;
+});
+store.show(() => {
+  /** @type {HTMLButtonElement} */ (byId("undo")).disabled = !store.past.length;
+  /** @type {HTMLButtonElement} */ (byId("redo")).disabled = !store.future.length;
+});
+let noticeTimer = 0;
+view(["notice"], ({ notice: { text, isError } }) => {
+  byId("notice").textContent = isError ? "" : text;
+  byId("message").textContent = isError ? text : "";
+  clearTimeout(noticeTimer);
+  if (text) noticeTimer = setTimeout(() => store.notify(), NOTICE_MS);
 });
 
-byId("sentence-form").addEventListener("submit", (event) => {
+/** @param {string} id @param {string} event @param {(event: Event) => void} action */
+function on(id, event, action) {
+  byId(id).addEventListener(event, action);
+}
+
+on("sentence-form", "submit", (event) => {
   event.preventDefault();
-  startWalk();
+  walks.say(sentenceField.value);
 });
-byId("suggest-command").addEventListener("click", () => runSuggestion("command"));
-byId("suggest-question").addEventListener("click", () => runSuggestion("question"));
-byId("new-world").addEventListener("click", () => page.newWorld());
-byId("seed-form").addEventListener("submit", (event) => {
+on("skip", "click", (event) => {
   event.preventDefault();
-  page.newWorld(Number(byId("seed").value));
+  sentenceField.focus();
 });
-byId("save").addEventListener("click", save);
-byId("load").addEventListener("change", loadFile);
-byId("share").addEventListener("click", share);
-byId("gif").addEventListener("click", () => exportWalk("gif"));
-byId("html").addEventListener("click", () => exportWalk("html"));
-window.addEventListener("hashchange", () => openWorld());
+on("start-tour", "click", () => tour.begin(0));
+on("undo", "click", () => travel(() => store.undo()));
+on("redo", "click", () => travel(() => store.redo()));
+on("new-world", "click", () => newWorld());
+on("seed-form", "submit", (event) => {
+  event.preventDefault();
+  newWorld(Number(/** @type {HTMLInputElement} */ (byId("seed")).value));
+});
+on("save", "click", () => share.save());
+on("load", "change", loadFile);
+on("share", "click", () => share.link());
+on("gif", "click", () => share.export("gif"));
+on("html", "click", () => share.export("html"));
+window.addEventListener("hashchange", () => openLink());
+window.addEventListener("pagehide", () => store.save());
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  if (event.target instanceof HTMLInputElement) return;
+  const isUndo = event.key === "z" && !event.shiftKey;
+  if (!isUndo && event.key !== "y" && !(event.key.toLowerCase() === "z" && event.shiftKey)) return;
+  event.preventDefault();
+  travel(() => (isUndo ? store.undo() : store.redo()));
+});
 listenForKeys(player);
+
+/** Undo or redo; a walk on its way ends. @param {() => void} action */
+function travel(action) {
+  walks.stop();
+  action();
+}
