@@ -13,7 +13,7 @@ from PIL import Image
 
 from groundling.agent import MODELS
 from groundling.cli.world import describe, shortest_path_actions
-from groundling.learn.config import PRESETS
+from groundling.learn.presets import PRESETS
 from groundling.teacher.teacher import Teacher
 from tests.cli.harness import Capture, assert_fits, one_line, refusal, run, run_in_terminal
 from tests.learn.tiny import FAST

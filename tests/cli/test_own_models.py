@@ -18,7 +18,8 @@ from groundling.agent.model import InterpreterModel
 from groundling.cli.own_models import current_folder_on_path
 from groundling.cli.train import parse_train
 from groundling.errors import InputError
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.learn.trainer import Trainer
 from groundling.study.grid import Run
 from groundling.study.launchers import run_locally

@@ -13,7 +13,9 @@ from rich.console import Console
 
 from groundling.agent import AgentConfig
 from groundling.cli.train import TrainOptions, format_metrics, parse_train, training_bars
-from groundling.learn.config import PRESETS, ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
+from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.study.grid import GRID
 from groundling.study.model_card import train_command
 from groundling.world.types import WorldConfig

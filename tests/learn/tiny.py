@@ -1,7 +1,8 @@
 """Training runs so small that a test can execute them many times."""
 
 from groundling.agent import AgentConfig
-from groundling.learn.config import ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.world.types import WorldConfig
 
 WORLD = WorldConfig(size=3, objects=(1, 2), walls=(0, 1))

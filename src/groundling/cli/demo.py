@@ -28,7 +28,7 @@ def demo(
     needs("study")
     from groundling.cli.train import follow
     from groundling.evaluation.evaluator import Evaluator
-    from groundling.learn.config import PRESETS
+    from groundling.learn.presets import PRESETS
     from groundling.learn.trained_agent import load_agent
     from groundling.learn.trainer import Trainer
     from groundling.study import pictures

@@ -71,7 +71,8 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
     The options of the agent are those of its model, whose module is imported if it is one of your own.
     """
     from groundling.agent import find_model
-    from groundling.learn.config import PRESETS, TrainConfig
+    from groundling.learn.config import TrainConfig
+    from groundling.learn.presets import PRESETS
 
     preset = arguments[0] if arguments and not arguments[0].startswith("-") else "fast"
     check_choice("preset", preset, PRESETS)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from groundling.agent import find_model
 from groundling.errors import InputError
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.study.tables import METHODS
 
 HOLDOUTS = (12.5, 20.0, 50.0, 66.7, 90.0)

@@ -8,7 +8,8 @@ from typing import Any
 
 from groundling.atomic_write import atomic_write
 from groundling.evaluation.evaluator import Progress, evaluate
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.learn.trained_agent import TrainedAgent, load_agent
 from groundling.learn.trainer import check_run
 
