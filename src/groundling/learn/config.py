@@ -68,6 +68,11 @@ class TrainConfig:
     """Stop training when an evaluation reaches this success rate and target_qa_accuracy (None: never)."""
     target_qa_accuracy: float = 1.0
     """QA accuracy at which training stops, if target_success_rate is set and reached, too."""
+    patience: int | None = None
+    """Stop training when this number of evaluations brought no better score, the mean of success rate and QA accuracy
+    (None: never)."""
+    max_frames: int | None = None
+    """Stop training when this number of observations was learned from (None: no limit)."""
 
     def __post_init__(self) -> None:
         check_int("seed", self.seed, 0, (1 << 36) - 1)
@@ -84,6 +89,9 @@ class TrainConfig:
         check_choice("word_dropout_words", self.word_dropout_words, WORD_DROPOUT_WORDS)
         check_int("eval_interval", self.eval_interval, 1)
         check_int("eval_episodes", self.eval_episodes, 1)
+        for name in ("patience", "max_frames"):
+            if getattr(self, name) is not None:
+                check_int(name, getattr(self, name), 1)
         for name, stage in self.stages.items():
             check_stage(name, asdict(stage))
         if self.ppo.num_envs % self.ppo.envs_per_minibatch:
