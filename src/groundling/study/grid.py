@@ -20,7 +20,8 @@ COMPARISON_SPLITS = (("normal", 50.0), ("zs1", 50.0), ("zs2", 50.0), ("zs2", 90.
 """Split and holdout percentage of the runs with two seeds of each method that ours is compared with."""
 PATIENCE, MAX_FRAMES, VALIDATION_EPISODES = 10, 3_200_000, 1000
 """The rule that ends the training of the methods that ours is compared with: 10 evaluations, one every 10 iterations,
-bring no better score on 1,000 validation episodes; or the paper's number of frames is reached. The best agent is tested."""
+bring no better score on 1,000 validation episodes; or the paper's number of frames is reached. The best agent on these
+episodes is tested."""
 MAX_ITERATIONS = 1500
 """More than MAX_FRAMES allows, and the horizon over which learning rates decay."""
 LR_SCALES = (1 / 3, 1.0, 3.0)
@@ -61,12 +62,13 @@ class Run:
 
     @property
     def folder(self) -> str:
-        return f"{self.name}-{self.key}"
+        """Folder of the training, which does not depend on the number of evaluation episodes."""
+        return f"{self.name}-{Run(self.config).key}"
 
     @property
     def file(self) -> str:
         """Name of the result file."""
-        return f"{self.folder}.json"
+        return f"{self.name}-{self.key}.json"
 
 
 def hashed_config(config: TrainConfig) -> dict[str, Any]:

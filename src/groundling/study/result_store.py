@@ -44,7 +44,7 @@ class Store:
         self.files.mv(f"{path}.part", path)
 
     def results(self) -> dict[str, dict[str, Any]]:
-        """All results by run name."""
+        """All results by run name; of a run that was evaluated twice, the one with more episodes."""
         found: dict[str, dict[str, Any]] = {}
         for path in sorted(self.files.glob(f"{self.root}/*.json")):
             try:
@@ -52,11 +52,13 @@ class Store:
                 name = result["name"]
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{path}: not a result of the study ({error!r})") from error
-            if name in found:
+            other = found.get(name)
+            if other is not None and other["command"] != result["command"]:
                 raise InputError(
                     f"{path}: there is another result of run {name} with another config; remove one of them"
                 )
-            found[name] = result
+            if other is None or other["episodes"] < result["episodes"]:
+                found[name] = result
         return found
 
     @contextmanager
