@@ -101,7 +101,7 @@ def test_help_of_train_shows_the_defaults_of_the_preset(capsys: Capture, monkeyp
         text = re.sub(r"[\s│]+", " ", help_of(capsys, f"train {preset}"))
         assert re.search(rf"--size INT [^-]*\(default: {size}\)", text)
     monkeypatch.setenv("COLUMNS", "200")
-    for preset in ("fast", "paper", "smoke"):
+    for preset in ("fast", "paper", "paper-literal", "smoke"):
         assert f"the defaults below are those of {preset}." in help_of(capsys, f"train {preset}")
     assert help_of(capsys, "train") == help_of(capsys, "train fast")
 
