@@ -18,7 +18,7 @@ COMMANDS = {
     *(f"language {name}" for name in ("count", "list", "sample", "parse")),
     *(f"world {name}" for name in ("show", "replay")),
     "models",
-    *(f"study {name}" for name in ("run", "status", "table", "representations", "few-shot")),
+    *(f"study {name}" for name in ("run", "status", "table", "search", "ablations", "representations", "few-shot")),
     "figures",
     *(f"suites {name}" for name in ("list", "check", "run")),
     "leaderboard",
@@ -29,7 +29,7 @@ COMMANDS = {
     "warm",
     *(f"bench {name}" for name in ("world", "agent", "learn", "page")),
 }
-PRESETS = {"train fast", "train paper", "train smoke"}
+PRESETS = {"train fast", "train paper", "train paper-literal", "train smoke"}
 
 
 def help_of(capsys: Capture, command: str) -> str:
@@ -115,7 +115,7 @@ def test_out_is_a_path_to_write_in_every_help_text(capsys: Capture, monkeypatch:
             if re.match(r"[ │]*--out ", line):
                 assert " to write " in line + following
                 with_out += 1
-    assert with_out == 10
+    assert with_out == 12
 
 
 def required(text: str) -> list[str]:

@@ -24,7 +24,7 @@ PAPER = TrainConfig(
     agent=AGENT,
     num_classes=6,
     actor_critic=ActorCriticConfig(
-        updates=300, batch_size=4, replay_size=100, target_update_interval=50, exploration_steps=1000
+        updates=300, batch_size=4, acting_interval=2, replay_size=100, target_update_interval=50, exploration_steps=1000
     ),
     eval_interval=1,
     eval_episodes=20,

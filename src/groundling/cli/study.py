@@ -52,9 +52,7 @@ Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec pa
 Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of unfinished runs.")]
 Grid = Annotated[
     str,
-    tyro.conf.arg(
-        help="Which runs: study, search (learning rates of each method), readings (of the paper's recipe), or ablations."
-    ),
+    tyro.conf.arg(help="Which runs: study, search (of learning rates), readings (of the paper's recipe) or ablations."),
 ]
 TestEpisodes = Annotated[
     int,

@@ -29,7 +29,7 @@ def chance_level(teacher: Teacher, episodes: int, seed: int = seeds.EVALUATION) 
     def judge(answers: NDArray[np.int64]) -> NDArray[np.float64]:
         nonlocal most_frequent
         most_frequent = int(np.bincount(answers, minlength=len(teacher.lexicon)).argmax())
-        return (answers == most_frequent).astype(np.float64)
+        return np.asarray(answers == most_frequent, np.float64)
 
     found = _level(teacher, episodes, seed, lambda _, running: rng.integers(0, len(ACTIONS), len(running)), judge)
     return {**found, "answer": teacher.lexicon.words[most_frequent]}

@@ -42,8 +42,8 @@ def _stages(config: TrainConfig) -> TrainConfig:
     """QA pretraining and PPO instead of actor-critic from replay, with the paper's losses: answers and rewards."""
     qa = replace(OURS.qa_pretraining, gate_coef=0.0, reading_coef=0.0)
     ppo = replace(OURS.ppo, hindsight_coef=0.0, naming_coef=0.0, reading_coef=0.0, terrain_coef=0.0)
-    settings = {"actor_critic": ActorCriticConfig(), "eval_interval": OURS.eval_interval}
-    return replace(config, qa_pretraining=qa, ppo=ppo, **settings)
+    interval = OURS.eval_interval
+    return replace(config, qa_pretraining=qa, ppo=ppo, actor_critic=ActorCriticConfig(), eval_interval=interval)
 
 
 def _planner(config: TrainConfig) -> TrainConfig:

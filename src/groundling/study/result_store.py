@@ -53,7 +53,7 @@ class Store:
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{path}: not a result of the study ({error!r})") from error
             other = found.get(name)
-            if other is not None and other["command"] != result["command"]:
+            if other is not None and not _evaluated_again(other, result):
                 raise InputError(
                     f"{path}: there is another result of run {name} with another config; remove one of them"
                 )
@@ -79,3 +79,9 @@ class Store:
         for file in RUN_FILES:
             if not self.local and (folder / file).exists():
                 self.write(f"{name}/{file}", (folder / file).read_bytes())
+
+
+def _evaluated_again(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    """Whether two results are of one training, evaluated with different numbers of episodes."""
+    same_training = "command" in one and one["command"] == two.get("command")
+    return same_training and one["episodes"] != two["episodes"]
