@@ -58,20 +58,20 @@ def test_figures_and_tables_need_no_torch() -> None:
 
 
 def test_pages_show_the_committed_results(results: list[tables.Result]) -> None:
-    """Every row of the table is on the results page, and the README has no row without a result."""
+    """README and results page have rows of runs, and none without a result."""
     measured = {"| " + " | ".join(row) + " |" for row in tables.rows(results)}
-    assert measured <= set(RESULTS_PAGE.read_text("utf-8").splitlines())
     named = tuple(f"| {method}-" for method in tables.METHODS)
-    quoted = {line for line in README.read_text("utf-8").splitlines() if line.startswith(named)}
-    assert quoted
-    assert quoted <= measured
+    for page in (README, RESULTS_PAGE):
+        quoted = {line for line in page.read_text("utf-8").splitlines() if line.startswith(named)}
+        assert quoted
+        assert quoted <= measured
 
 
 def test_no_run_was_trained_on_its_test_sentences(results: list[tables.Result]) -> None:
     assert results
     for result in results:
         assert result["leaks"]["leaked"] == result["leaks"]["unknown"] == 0, result["name"]
-        assert result["greedy"]["natural"]["success_rate"]["n"] == result["episodes"] == 5000
+        assert result["greedy"]["natural"]["success_rate"]["n"] == result["episodes"] >= 5000
         assert result["episodes_per_type"] == 1000
 
 
@@ -109,5 +109,7 @@ def test_few_shot_curve_is_that_of_its_words(tmp_path: Path) -> None:
     assert all(len(word["random"]) == len(COUNTS) * DRAWS for word in record["words"])
     assert json.loads(json.dumps(summary(record["words"]))) == record["summary"]
     assert [row["examples"] for row in record["summary"]["random"]] == [*COUNTS]
-    write(partial(few_shot, record["summary"]), tmp_path / "few_shot.svg")
-    assert (tmp_path / "few_shot.svg").read_bytes() == (RESULTS / "few_shot.svg").read_bytes()
+    write(partial(few_shot, record["summary"]), tmp_path / "few_shot.png")
+    drawn, committed = gray(tmp_path / "few_shot.png"), gray(RESULTS / "few_shot.png")
+    assert drawn.shape == committed.shape
+    assert abs(drawn - committed).mean() < 0.01

@@ -318,7 +318,7 @@ def few_shot(
         ),
     ] = "novel-12",
     episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word, for each set of examples.")] = 200,
-    out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and few_shot.svg to.")] = Path("results"),
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and its figure to.")] = Path("results"),
     threads: Threads = None,
     allow_import: AllowImport = False,
     as_json: Json = False,
@@ -344,7 +344,7 @@ def few_shot(
     sequence = measure_sequence(loaded, words, 10 * episodes)  # small losses of old words count
     record = {"agent": agent, "episodes": episodes, "summary": means, "sequence": sequence, "words": results}
     atomic_write(out / "few_shot.json", (json.dumps(record, indent=1) + "\n").encode())
-    write(partial(curve, means), out / "few_shot.svg")
+    write(partial(curve, means), out / "few_shot.svg", out / "few_shot.png")
     if as_json:
         return print_json(record)
     rows = [

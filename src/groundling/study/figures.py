@@ -55,6 +55,7 @@ def draw_all(results: Sequence[Result], representations: Path | None, out: Path,
         "learning": partial(learning, {r["name"]: r["curve"] for r in normal if r["method"] == "ours"}),
         "rewards": partial(rewards, normal),
         "methods": partial(methods, normal),
+        "validation": partial(validation, normal),
         "zs1": partial(against_holdout, results, "zs1"),
         "zs2": partial(against_holdout, results, "zs2"),
     }
@@ -93,6 +94,30 @@ def rewards(normal: Sequence[Result]) -> Figure:
     )
     axis.grid(alpha=0.3)
     axis.legend(ncols=2)
+    return figure
+
+
+def validation(normal: Sequence[Result]) -> Figure:
+    """Success rate and QA accuracy on validation episodes against environment steps, one line per run.
+
+    It shows whether a method had stopped improving when its training ended.
+    """
+    figure = Figure(figsize=(6.4, 2.8), layout="constrained")
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    for method, runs in _by_method(normal).items():
+        style = {name: value for name, value in STYLES.get(method, OWN_STYLE).items() if name != "marker"}
+        for k, run in enumerate(runs):
+            for axis, name in zip(axes, ("eval/success_rate", "eval/qa_accuracy"), strict=True):
+                points = np.array(
+                    [(line["env_steps"] / 1000, 100 * line[name]) for line in run["curve"] if name in line]
+                )
+                if len(points):
+                    axis.plot(*points.T, linewidth=1, label=None if k else method, **style)
+    axes[0].set(title="success rate", xlabel="thousands of environment steps", ylabel="%", ylim=(0, 101))
+    axes[1].set(title="QA accuracy", xlabel="thousands of environment steps", xscale="log")
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize="small")
     return figure
 
 
