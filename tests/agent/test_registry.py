@@ -252,13 +252,14 @@ def test_explanation_and_losses_of_a_model_with_only_the_abstract_methods() -> N
 
 
 def test_auxiliary_losses_of_the_built_in_models() -> None:
-    """The gate loss on answers of models with an interpreter."""
+    """Gate and reading loss of models with an interpreter."""
     tokens, answers = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1, 0])
     view = View.of_images(torch.randint(0, 256, (2, 60, 60, 3), dtype=torch.uint8))
     for method in MODELS:
         model = build(AgentConfig(method, channels=8, hidden_units=8), SPEC)
         output: Output = model(view, tokens, tokens)
-        assert model.auxiliary_losses(output, answers) == {}
+        names = ["gate_loss", "reading_loss"] if method in ("ours", "nava") else []
+        assert list(model.auxiliary_losses(output, answers)) == names
         if model.has_answer_head:
             answer = model.answer(model.perceive(view), tokens)
-            assert list(model.auxiliary_losses(answer, answers)) == (["gate_loss"] if method == "ours" else [])
+            assert list(model.auxiliary_losses(answer, answers)) == names

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from groundling.agent.language import reading_loss
 from groundling.learn.losses import (
     advantages,
     answer_loss,
@@ -13,7 +14,6 @@ from groundling.learn.losses import (
     hindsight_loss,
     naming_loss,
     ppo_loss,
-    reading_loss,
     terrain_loss,
 )
 from groundling.learn.ppo import hindsight_positions, tried_positions
@@ -142,3 +142,7 @@ def test_reading_loss_is_the_mean_frequency_of_attended_words() -> None:
     attention = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.5, 0.5, 0.0]] * 2, [[1.0, 0.0, 0.0]] * 2])
     expected = (1 + 2 / 3 + 2 * (0.5 + 0.5 * 2 / 3) + 2 * 1 / 3) / 6
     assert reading_loss(attention, tokens, pad=9).item() == pytest.approx(expected)
+    nothing_said = torch.full((1, 3), 9)
+    more = reading_loss(torch.cat([attention, attention[:1]]), torch.cat([tokens, nothing_said]), pad=9)
+    assert more.item() == pytest.approx(expected)
+    assert reading_loss(attention[:1], nothing_said, pad=9).item() == 0

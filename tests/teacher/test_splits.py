@@ -59,6 +59,16 @@ def test_phases_are_disjoint_over_the_whole_language(grammar: Grammar, splits: d
     assert min(counts.values()) > 100_000
 
 
+@pytest.mark.parametrize("seed", [2, 4, 9])
+def test_training_with_pairs_held_out_has_sentences_of_every_type(grammar: Grammar, seed: int) -> None:
+    """A first draw of seed 4 and of seed 9 held out every two objects that may be said with `between`."""
+    split = Split.draw("zs1", 90.0, seed, grammar)
+    assert split == Split.draw("zs1", 90.0, seed, grammar)
+    held = {frozenset(pair) for pair in split.held_out}
+    said_with_between = [name for name in grammar.catalog.classes if frozenset((name, "between")) not in held]
+    assert any(frozenset(pair) not in held for pair in itertools.combinations(said_with_between, 2))
+
+
 def test_orange_is_one_word(grammar: Grammar) -> None:
     """A held-out pair with `orange` is held out whether orange is a color or an object."""
     split = Split("zs1", 50, 0, (("apple", "orange"),))

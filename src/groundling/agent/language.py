@@ -275,6 +275,19 @@ def average(states: Tensor, real: Tensor) -> Tensor:
     return (states * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
+def reading_loss(attention: Tensor, tokens: Tensor, pad: int) -> Tensor:
+    """The mean frequency of attended words: attention [S, I, L] on the words of sentences [S, L].
+
+    The frequency of a word is the fraction of the sentences that contain it. A word that most sentences contain carries
+    no information, and a step that attends to it cannot be understood by people, even if it works.
+    """
+    said = (tokens != pad).any(1)  # without the row that stands for "no question"
+    attention, tokens = attention[said], tokens[said]
+    contains = attention.new_zeros(len(tokens), pad + 1).scatter(1, tokens, 1.0)
+    frequency = contains.sum(0)[tokens] / max(1, len(tokens))  # [S, L]
+    return (attention * frequency[:, None]).sum(2).mean() if len(tokens) else attention.sum()
+
+
 def _longest(tokens: Tensor, pad: int) -> int:
     """Number of columns with a word in some sentence (at least one)."""
     return max(1, int((tokens != pad).any(0).sum()))

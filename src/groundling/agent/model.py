@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from groundling.agent.config import AgentConfig, ModelConfig
 from groundling.agent.grounding import Grounding, Program, detection_map, ground, predict
-from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings
+from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings, reading_loss
 from groundling.agent.perception import Cube, Perception
 from groundling.agent.planners import Decision, Terrain, build_planner
 from groundling.agent.types import Answer, EnvSpec, Output
@@ -72,7 +72,9 @@ class Model(nn.Module, ABC):
         return {}
 
     def auxiliary_losses(self, output: Output | Answer, answers: Tensor) -> dict[str, Tensor]:
-        """Losses by names of their own, which training adds to its own; `gate_loss` is multiplied by `gate_coef`.
+        """Losses by names of their own, which training adds to its own.
+
+        `gate_loss` and `reading_loss` are multiplied by coefficients of the training config, others are not.
 
         output: an Answer in the stage qa_pretraining, otherwise an Output; answers [B]: the true ones, -1 for no
         question.
@@ -133,8 +135,8 @@ class Attention(NamedTuple):
     """[B, N]: attention map"""
     x_feat: Tensor
     """[B, D]: channel mask"""
-    gates: Tensor | None = None
-    """rho [S, I]: the interpreter's gates for each distinct sentence; None without an interpreter"""
+    program: Program | None = None
+    """The interpreter's programs of the distinct sentences; None without an interpreter"""
 
 
 class AttentionModel(Model):
@@ -178,16 +180,16 @@ class AttentionModel(Model):
         """As Model.forward; commands and questions are read and grounded in one batch."""
         cube = self.perceive(view)
         if questions is None or not self.has_answer_head:
-            x_loc = self.attend(cube, commands, word_dropout).x_loc
-            x_loc_question = scores = None
+            attention = self.attend(cube, commands, word_dropout)
+            x_loc, x_loc_question, scores = attention.x_loc, None, None
         else:
             twice = Cube(cube.features, cube.positions, cube.cells.repeat(2, 1))
-            both = self.attend(twice, torch.cat([commands, questions]), word_dropout)
-            x_loc, x_loc_question = both.x_loc.chunk(2)
-            scores = predict(cube, x_loc_question, both.x_feat.chunk(2)[1], self.words.table)
+            attention = self.attend(twice, torch.cat([commands, questions]), word_dropout)
+            x_loc, x_loc_question = attention.x_loc.chunk(2)
+            scores = predict(cube, x_loc_question, attention.x_feat.chunk(2)[1], self.words.table)
         x_terr = self.terrain(cube)
         decision = self.plan(x_loc, x_terr)
-        return Output(decision.logits, decision.value, scores, x_loc, x_loc_question, x_terr)
+        return Output(decision.logits, decision.value, scores, x_loc, x_loc_question, x_terr, attention.program)
 
     def navigate(self, seen: Cube, commands: Tensor) -> tuple[Tensor, Tensor]:
         decision = self.decide(seen, self.attend(seen, commands).x_loc)
@@ -195,7 +197,7 @@ class AttentionModel(Model):
 
     def answer(self, seen: Cube, questions: Tensor, word_dropout: WordDropout | None = None) -> Answer:
         attention = self.attend(seen, questions, word_dropout)
-        return Answer(predict(seen, attention.x_loc, attention.x_feat, self.words.table), attention.gates)
+        return Answer(predict(seen, attention.x_loc, attention.x_feat, self.words.table), attention.program)
 
     def word_detections(self, view: View) -> Tensor:
         """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is detected"""
@@ -250,7 +252,11 @@ class InterpreterModel(AttentionModel):
         return groups
 
     def auxiliary_losses(self, output: Output | Answer, answers: Tensor) -> dict[str, Tensor]:
-        return {} if output.extra is None else {"gate_loss": output.extra.mean()}
+        program: Program = output.extra
+        return {
+            "gate_loss": program.gates.mean(),
+            "reading_loss": reading_loss(program.attention, program.tokens, self.spec.pad),
+        }
 
     def read(self, sentences: Tensor) -> Program:
         """Sentences [B, L] -> their programs; equal sentences are read once."""
@@ -277,7 +283,7 @@ class InterpreterModel(AttentionModel):
         distinct, which = distinct_rows(sentences)
         distinct_program: Program = self.interpreter(self.words, distinct, word_dropout)
         program = distinct_program.select(which)
-        return Attention(self.ground(program, cube).x_loc, program.x_feat, distinct_program.gates)
+        return Attention(self.ground(program, cube).x_loc, program.x_feat, distinct_program)
 
     def intermediates(self, view: View, sentences: Tensor) -> dict[str, Tensor]:
         cube, program = self.perceive(view), self.read(sentences)

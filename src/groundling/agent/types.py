@@ -63,4 +63,4 @@ class Answer(NamedTuple):
     scores: Tensor
     """[B, words]"""
     extra: Any = None
-    """Whatever else `Model.auxiliary_losses` needs; of ours, the gates rho [S, I] of each distinct sentence"""
+    """Whatever else `Model.auxiliary_losses` needs; of ours, the programs of the distinct sentences"""

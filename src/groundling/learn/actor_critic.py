@@ -71,12 +71,10 @@ class ActorCritic(Stage):
             # A sum, as in the paper.
             losses["answer_loss"] = answer_loss(output.answer_scores, now.answers) * settings.batch_size
             metrics.add_answers(now, output.answer_scores)
-        losses |= self.auxiliary_losses(output, now.answers)
+        losses |= self.auxiliary_losses(output, now.answers, gate_loss=0, reading_loss=0)
         self.replay.error[where] = error.abs().cpu().numpy()
-        loss = torch.stack([*losses.values()]).sum()
-        metrics.add(
-            "grad_norm", self.descend(loss / settings.batch_size if settings.loss_reduction == "mean" else loss)
-        )
+        scale = 1 / settings.batch_size if settings.loss_reduction == "mean" else 1.0
+        metrics.add("grad_norm", self.descend(scale * torch.stack([*losses.values()]).sum()))
         metrics.add("exploration", self.exploration)
         metrics.add("frames", settings.batch_size)
         for name, own in losses.items():

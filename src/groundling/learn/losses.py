@@ -89,18 +89,6 @@ def naming_loss(scores: Tensor, x_loc: Tensor) -> Tensor:
     return F.cross_entropy(scores, x_loc.detach(), reduction="sum") / max(1, len(x_loc))
 
 
-def reading_loss(attention: Tensor, tokens: Tensor, pad: int) -> Tensor:
-    """The mean frequency of attended words: attention [S, I, L] on the words of sentences [S, L].
-
-    The frequency of a word is the fraction of the sentences that contain it. A word that most sentences contain carries
-    no information, and a step that attends to it cannot be understood by people, even if it works.
-    """
-    tokens = tokens[:, : attention.shape[2]]
-    contains = torch.zeros(len(tokens), pad + 1, dtype=attention.dtype, device=tokens.device).scatter(1, tokens, 1.0)
-    frequency = contains.mean(0)[tokens]  # [S, L]
-    return (attention * frequency[:, None]).sum(2).mean()
-
-
 def terrain_loss(x_terr: Tensor, positions: Tensor, is_obstacle: Tensor) -> Tensor:
     """Cross entropy of terrain maps [B, N] at positions [B] with whether an obstacle is there [B].
 

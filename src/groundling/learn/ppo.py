@@ -175,7 +175,7 @@ class PPO(Stage):
         if output.answer_scores is not None:
             losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
             metrics.add_answers(frames, output.answer_scores)
-        losses |= self.auxiliary_losses(output, frames.answers)
+        losses |= self.auxiliary_losses(output, frames.answers, gate_loss=0, reading_loss=settings.reading_coef)
         if output.x_loc is not None:
             losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, flat(rollout.hindsight))
         if output.x_loc_question is not None and settings.naming_coef:
@@ -184,9 +184,6 @@ class PPO(Stage):
             scores = self.model.detect_words(answered.view(self.pictures), answered.answers)
             if scores is not None:
                 losses["naming_loss"] = settings.naming_coef * naming_loss(scores, output.x_loc_question[asked])
-        reading = self.reading(torch.cat([frames.commands, frames.questions])) if settings.reading_coef else None
-        if reading is not None:
-            losses["reading_loss"] = settings.reading_coef * reading
         if output.x_terr is not None and settings.terrain_coef:
             tried, is_obstacle = flat(rollout.tried), flat(rollout.is_obstacle)
             losses["terrain_loss"] = settings.terrain_coef * terrain_loss(output.x_terr, tried, is_obstacle)

@@ -41,10 +41,9 @@ class QAPretraining(Stage):
         seen = self.model.perceive(frames.view(self.pictures))
         answer = self.model.answer(seen, frames.questions, self.word_dropout(rng))
         losses = {"answer_loss": answer_loss(answer.scores, frames.answers)}
-        losses |= self.auxiliary_losses(answer, frames.answers, gate_loss=settings.gate_coef)
-        reading = self.reading(frames.questions) if settings.reading_coef else None
-        if reading is not None:
-            losses["reading_loss"] = settings.reading_coef * reading
+        losses |= self.auxiliary_losses(
+            answer, frames.answers, gate_loss=settings.gate_coef, reading_loss=settings.reading_coef
+        )
         metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
         for name, loss in losses.items():
             metrics.add(name, loss.item())

@@ -11,11 +11,9 @@ from torch import Tensor, nn
 from groundling import seeds
 from groundling.agent import Answer, Model, Output
 from groundling.agent.language import WordDropout
-from groundling.agent.view import distinct_rows
 from groundling.errors import TrainingError
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
-from groundling.learn.losses import reading_loss
 from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
 
 
@@ -143,21 +141,14 @@ class Stage(ABC):
             return None
         return WordDropout(probability, rng, self.answered())
 
-    def reading(self, sentences: Tensor) -> Tensor | None:
-        """The reading loss of sentences [B, L]; None for a model without an interpreter."""
-        distinct, _ = distinct_rows(sentences)
-        distinct = distinct[(distinct != self.model.spec.pad).any(1)]
-        attention = self.model.word_attention(distinct) if len(distinct) else None
-        return None if attention is None else reading_loss(attention, distinct, self.model.spec.pad)
-
     def answered(self) -> Tensor:
         """[words]: whether each word was an answer in training so far"""
         return torch.from_numpy(self.log.answers > 0).to(self.device)
 
     def auxiliary_losses(self, output: Output | Answer, answers: Tensor, **coefs: float) -> dict[str, Tensor]:
-        """The model's own losses, each multiplied by its coefficient in `coefs`, if there is one."""
+        """The model's own losses, each multiplied by its coefficient in `coefs`, if it has one; 0 leaves it out."""
         losses = self.model.auxiliary_losses(output, answers)
-        return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items()}
+        return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items() if coefs.get(name, 1.0)}
 
     def descend(self, loss: Tensor) -> float:
         """Make a gradient step; return the gradient norm before clipping."""

@@ -13,7 +13,7 @@ A split of your own is a subclass of `Split` that overrides the predicates.
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -29,13 +29,14 @@ from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import COLOR, DIRECTION, OBJECT, RELATION
 from groundling.teacher.references import AllowedTable
-from groundling.teacher.types import Meaning
+from groundling.teacher.types import Meaning, SentenceType
 
 KINDS = ("normal", "zs1", "zs2", "novel", "category", "paraphrase", "length", "icon")
 JOINT = "zs1+zs2"
 """Training that holds out pairs and words."""
 PHASES = ("train", "test")
 MAX_FILLINGS = 1 << 25
+MAX_DRAWS = 100
 _FORMAT = "groundling-split-1"
 _WORDS = ("zs2", "novel", "category")
 """Kinds whose test sentences contain a held-out word."""
@@ -67,13 +68,17 @@ class Split:
         check_holdout(holdout)
         check_int("split_seed", seed, 0)
         rng = np.random.Generator(np.random.Philox(seed))
-        held: list[tuple[str, ...]] = []
         if kind == "category":
-            held = _draw_categories(grammar, holdout, rng)
-        else:
+            return cls(kind, float(holdout), seed, tuple(_draw_categories(grammar, holdout, rng)))
+        for _ in range(MAX_DRAWS):
+            held: list[tuple[str, ...]] = []
             for group in _DRAWN[kind](grammar):
                 held += [group[k] for k in sorted(_chosen(kind, group, holdout, rng))]
-        return cls(kind, float(holdout), seed, tuple(held))
+            split = cls(kind, float(holdout), seed, tuple(held))
+            # zs1 tests new combinations of known words. If no two objects may be said with `between`, it is not known.
+            if kind != "zs1" or _trains_every_type(split, grammar):
+                break
+        return split
 
     @cached_property
     def _set(self) -> frozenset[tuple[str, ...]]:
@@ -314,12 +319,34 @@ def _allowed_table(split: Split, phase: str, language: Language, classes: tuple[
             raise InputError(f"split {split.kind} must have at most {MAX_FILLINGS} fillings to judge, got more")
         for k, slot in enumerate(used):
             strides[t, slots.index(slot)] = np.prod(sizes[k + 1 :], dtype=np.int64)
-        relations = language.relation_words[type_.name]
-        for words in itertools.product(*(vocabulary[language.slots[slot]] for slot in used)):
-            meaning = Meaning(type_.name, 0, dict(zip(used, words, strict=True)), (*words, *relations))
-            rows.append([split.allows(meaning, phase, answer) for answer in answers])
+        rows += [
+            [split.allows(meaning, phase, answer) for answer in answers]
+            for meaning in _meanings(type_, language, classes)
+        ]
     allowed = np.array(rows, np.bool_)
     return AllowedTable(np.repeat(allowed, 2 // len(answers), axis=1), first_row, strides)
+
+
+def _meanings(type_: SentenceType, language: Language, classes: tuple[str, ...]) -> Iterator[Meaning]:
+    """The meaning of a type with every filling of its slots, the last slot changing fastest."""
+    vocabulary = {**language.word_classes, OBJECT: classes}
+    used = sorted(type_.reference.slots, key=list(language.slots).index)
+    relations = language.relation_words[type_.name]
+    for words in itertools.product(*(vocabulary[language.slots[slot]] for slot in used)):
+        yield Meaning(type_.name, 0, dict(zip(used, words, strict=True)), (*words, *relations))
+
+
+def _trains_every_type(split: Split, grammar: Grammar) -> bool:
+    """Whether training has a sentence of every type; no reference names the same word twice."""
+    classes = grammar.lexicon.class_words(grammar.catalog.classes)
+    return all(
+        any(
+            split.allows(meaning, "train", "")
+            for meaning in _meanings(type_, grammar.language, classes)
+            if len({*meaning.slots.values()}) == len(meaning.slots)
+        )
+        for type_ in grammar.language.types
+    )
 
 
 def check_holdout(holdout: Any) -> None:
