@@ -192,11 +192,17 @@ class Interpreter(nn.Module):
         return Program(
             attention=o,
             tokens=tokens,
-            words=sum_by_word(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
+            words=self._attended_words(o, tokens, table),
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
             sharpness=None if self.log_sharpness is None else self.log_sharpness.exp().expand(len(tokens)),
         )
+
+    def _attended_words(self, o: Tensor, tokens: Tensor, table: Tensor) -> Tensor:
+        """s^i = sum_l o^i_l w_l: [S, I, L], [S, L], [words + 1, D] -> [S, I, D]"""
+        if self.rnn.skips_padding:  # few sentences contain few of the words
+            return o @ F.embedding(tokens, table)
+        return sum_by_word(o, tokens, len(table)) @ table
 
     def read(self, table: Tensor, tokens: Tensor, word_dropout: WordDropout | None = None) -> tuple[Tensor, Tensor]:
         """The GRU's states [S, L, 2 units] and last states [S, 2 units] for tokens [S, L]"""
