@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from groundling.study.ablation_tables import figure as ablations
@@ -102,7 +103,7 @@ def validation(normal: Sequence[Result]) -> Figure:
 
     It shows whether a method had stopped improving when its training ended.
     """
-    figure = Figure(figsize=(6.4, 2.8), layout="constrained")
+    figure = Figure(figsize=(7.4, 2.8), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     for method, runs in _by_method(normal).items():
         style = {name: value for name, value in STYLES.get(method, OWN_STYLE).items() if name != "marker"}
@@ -117,7 +118,8 @@ def validation(normal: Sequence[Result]) -> Figure:
     axes[1].set(title="QA accuracy", xlabel="thousands of environment steps", xscale="log")
     for axis in axes:
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize="small")
+        axis.xaxis.set_minor_formatter(NullFormatter())  # their labels would overlap
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
     return figure
 
 
