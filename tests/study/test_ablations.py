@@ -11,7 +11,7 @@ from groundling.learn.presets import PRESETS
 from groundling.study import ablation_tables as tables
 from groundling.study.ablations import CHANGES, ablation_runs, ladder_configs
 from groundling.study.curves import write
-from groundling.study.grid import GRID, LATER_FIELDS, LR_SCALES, hashed_config, run, search_runs
+from groundling.study.grid import GRID, LATER_FIELDS, LR_SCALES, hashed_config, run, search_runs, select_runs
 from groundling.study.readings import READINGS, reading_runs
 from groundling.study.tables import validation_score
 
@@ -37,6 +37,13 @@ def test_fields_added_later_do_not_change_keys_of_runs_that_do_not_use_them() ->
     assert not set(LATER_FIELDS["actor_critic"]) & record["actor_critic"].keys()
     assert hashed_config(run("ca").config)["patience"] == 10
     assert hashed_config(PRESETS["paper"])["actor_critic"]["optimizer"] == "rmsprop"
+
+
+def test_runs_of_all_grids_are_found_by_name() -> None:
+    for grid in ([*GRID], ablation_runs(), reading_runs(), search_runs("ca")):
+        assert select_runs([grid[0].name, grid[-1].name], grid) == [grid[0], grid[-1]]
+    (outside,) = select_runs(["paper-zs2-90-1"])
+    assert (outside.config.actor_critic, outside.config.holdout) == (PRESETS["paper"].actor_critic, 90.0)
 
 
 def test_search_scales_all_learning_rates_and_nothing_else() -> None:

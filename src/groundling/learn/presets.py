@@ -34,8 +34,8 @@ _PAPER = AgentConfig(init="he", pixel_offset=240.0, pixel_scale=64.0)
 # - Adagrad at 1e-5 moves no weight by more than 0.01 in 200,000 minibatches (2 lr sqrt(updates)), while embeddings have
 #   unit deviation. Squared gradients are forgotten instead (RMSprop; the paper's framework has it as decayed Adagrad),
 #   and the learning rate is 3e-4.
-# - Weight decay is 0: as a term of the gradient, 16e-4 is scaled up by adaptive optimizers, and erases all weights whose
-#   other gradients are small.
+# - Weight decay is 0: as a term of the gradient, 16e-4 is scaled up by adaptive optimizers, and erases all weights that
+#   have small gradients otherwise.
 # - 128 environments act every 8 updates, instead of 16 before each one: the same number of steps, in less time.
 _READING = ActorCriticConfig(
     updates=200_000,

@@ -362,9 +362,11 @@ def _check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
             raise InputError(f"folder {folder}: it holds the state of a run without config.json; choose another --out")
         return
     found = read_json(path, "config of the run")
+    with contextlib.suppress(InputError):  # fields that were added since then have their defaults
+        found = TrainConfig.of(found).to_dict()
     if not resume:
         raise InputError(f"folder {folder}: it already holds a run; resume it with --resume, or choose another --out")
-    different = _differences(found, json.loads(json.dumps(config.to_dict())))
+    different = _differences(json.loads(json.dumps(found)), json.loads(json.dumps(config.to_dict())))
     if different:
         raise InputError(f"folder {folder}: its run has another config: {cut('; '.join(different), 400)}")
 

@@ -191,9 +191,8 @@ def select_runs(
 
     A whole name, METHOD-SPLIT-HOLDOUT-SEED, may also be a run outside the grid, such as `ours-category-50-0`.
     """
-    named = [run for pattern in only if (run := _run_of_name(pattern)) is not None]
     names = {run.name for run in grid}
-    grid = [*grid, *(run for run in named if run.name not in names)]
+    grid = [*grid, *(run for name in only if name not in names and (run := _run_of_name(name)) is not None)]
     for pattern in only:
         if not any(fnmatch.fnmatch(run.name, pattern) for run in grid):
             raise InputError(
@@ -209,4 +208,6 @@ def _run_of_name(name: str) -> Run | None:
     match = re.fullmatch(r"(?P<method>[^-*?]+)-(?:normal|(?P<split>[^-*?]+)-(?P<holdout>[\d.]+))-(?P<seed>\d+)", name)
     if match is None:
         return None
-    return run(match["method"], match["split"] or "normal", float(match["holdout"] or 50), int(match["seed"]))
+    cell = match["split"] or "normal", float(match["holdout"] or 50), int(match["seed"])
+    preset = match["method"].replace("_", "-")
+    return preset_run(preset, *cell) if preset in ("paper", "paper-literal") else run(match["method"], *cell)
