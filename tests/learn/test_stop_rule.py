@@ -50,6 +50,17 @@ def test_run_ends_after_a_number_of_frames(tmp_path: Path) -> None:
     assert 300 <= trainer.progress.frames < 300 + 25 * FAST.qa_pretraining.batch_size
 
 
+def test_run_of_an_earlier_version_is_resumed_with_the_defaults_of_new_fields(tmp_path: Path) -> None:
+    Trainer(FAST, tmp_path, device="cpu").train(minutes=1e-9)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["patience"], config["max_frames"], config["actor_critic"]["optimizer"]
+    path.write_text(json.dumps(config))
+    assert Trainer(FAST, tmp_path, resume=True, device="cpu").train() == "finished"
+    with pytest.raises(InputError, match="another config: patience is null there and 3 here"):
+        Trainer(replace(FAST, patience=3), tmp_path, resume=True, device="cpu")
+
+
 @pytest.mark.parametrize("name", ["patience", "max_frames"])
 def test_stop_rule_of_zero_is_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} must be an integer of at least 1, got 0"):

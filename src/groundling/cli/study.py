@@ -52,7 +52,10 @@ Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec pa
 Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of unfinished runs.")]
 Grid = Annotated[
     str,
-    tyro.conf.arg(help="Which runs: study, search (of learning rates), readings (of the paper's recipe) or ablations."),
+    tyro.conf.arg(
+        help="Which runs: study, search (of learning rates), readings (of the paper's recipe), ablations, or all (study "
+        "and ablations)."
+    ),
 ]
 TestEpisodes = Annotated[
     int,
@@ -152,6 +155,7 @@ def _grid(name: str) -> "list[Run]":
         "search": lambda: [run for method in METHODS for run in search_runs(method)],
         "readings": reading_runs,
         "ablations": ablation_runs,
+        "all": lambda: [*GRID, *ablation_runs()],
     }
     return grids[check_choice("grid", name, grids)]()
 
