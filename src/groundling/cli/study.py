@@ -53,8 +53,8 @@ Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path 
 Grid = Annotated[
     str,
     tyro.conf.arg(
-        help="Which runs: study, search (of learning rates), readings (of the paper's recipe), ablations, or all (study "
-        "and ablations)."
+        help="Which runs: study, search (of learning rates), readings (of the paper's recipe), ablations, or all "
+        "(study and ablations)."
     ),
 ]
 TestEpisodes = Annotated[
