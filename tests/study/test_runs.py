@@ -15,7 +15,7 @@ import pytest
 
 from groundling.errors import InputError
 from groundling.learn.trainer import Trainer
-from groundling.study.execute_run import execute_run, tested_file
+from groundling.study.execute_run import agent_file, execute_run
 from groundling.study.grid import COMPARISON_SPLITS, GRID, HOLDOUTS, Run, select_runs
 from groundling.study.launchers import run_locally, run_on_ray
 from groundling.study.result_store import Store
@@ -88,8 +88,8 @@ def test_a_trained_run_is_evaluated_again_with_more_episodes(tmp_path: Path) -> 
 
 
 def test_a_run_that_ends_by_its_validation_score_is_tested_with_its_best_agent() -> None:
-    assert tested_file(TINY) == "last.safetensors"
-    assert tested_file(seeded(0, patience=3)) == "best.safetensors"
+    assert agent_file(TINY) == "last.safetensors"
+    assert agent_file(seeded(0, patience=3)) == "best.safetensors"
 
 
 def test_a_run_resumes_from_a_remote_store(tmp_path: Path) -> None:

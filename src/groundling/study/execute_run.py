@@ -55,7 +55,7 @@ def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds:
             "method": run.method,
             "seed": run.config.seed,
             "ended": reason,
-            **report(folder, load_agent(folder / tested_file(run)), run.episodes, run.episodes_per_type),
+            **report(folder, load_agent(folder / agent_file(run)), run.episodes, run.episodes_per_type),
             "curve": [
                 {name: line[name] for name in CURVE if name in line} for line in read_metrics(folder / "metrics.jsonl")
             ],
@@ -63,6 +63,6 @@ def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds:
     done.write(run.file, (json.dumps(result) + "\n").encode())
 
 
-def tested_file(run: Run) -> str:
+def agent_file(run: Run) -> str:
     """The last agent, or the best one on validation episodes if that is what ends training."""
     return "last.safetensors" if run.config.patience is None else "best.safetensors"
