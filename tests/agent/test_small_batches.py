@@ -55,4 +55,6 @@ def test_initialization_by_inputs_has_the_documented_deviations() -> None:
         assert float(weight.detach().std()) == pytest.approx(inputs**-0.5, rel=0.1)
     assert not model.perception.positions.any()
     assert not model.interpreter.rnn.bias_in.any()
-    assert not model.perception.features.bias.any()
+    bias = model.perception.features.bias
+    assert bias is not None
+    assert not bias.any()

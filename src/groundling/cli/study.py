@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -146,11 +147,11 @@ def _select_runs(
 def _grid(name: str) -> "list[Run]":
     """The runs of a grid by its name."""
     from groundling.study.ablations import ablation_runs
-    from groundling.study.grid import GRID, search_runs
+    from groundling.study.grid import GRID, Run, search_runs
     from groundling.study.readings import reading_runs
     from groundling.study.tables import METHODS
 
-    grids = {
+    grids: dict[str, Callable[[], list[Run]]] = {
         "study": lambda: [*GRID],
         "search": lambda: [run for method in METHODS for run in search_runs(method)],
         "readings": reading_runs,
