@@ -13,7 +13,7 @@ from torch import Tensor
 
 from groundling.agent import View, build
 from groundling.evaluation.evaluator import Evaluator
-from groundling.learn.config import PRESETS
+from groundling.learn.presets import PRESETS
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import CELL_PIXELS
 

@@ -23,7 +23,8 @@ import groundling
 from groundling.agent import AgentConfig, build
 from groundling.agent.checkpoint import Checkpoint, checksum, read_tensors, save
 from groundling.env import NavQAEnv
-from groundling.learn.config import QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.stage_config import QAPretrainingConfig
 from groundling.learn.trained_agent import WEIGHTS, TrainedAgent
 from groundling.world.types import WorldConfig
 

@@ -25,7 +25,8 @@ from safetensors.torch import save as to_bytes
 
 from groundling.agent import AgentConfig
 from groundling.agent.checkpoint import read_tensors
-from groundling.learn.config import ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.learn.trainer import Trainer, check_run, state_checksum
 from groundling.page.limits import Limits
 from groundling.page.message import Message, to_json

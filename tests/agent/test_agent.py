@@ -331,7 +331,7 @@ def test_output_follows_batch_permutation_and_ignores_extra_padding(method: str)
 
 
 @pytest.mark.parametrize("method", list(MODELS))
-@pytest.mark.parametrize("init", ["paper", "he"])
+@pytest.mark.parametrize("init", ["paper", "he", "inputs"])
 def test_output_shapes_and_finite_gradients_of_all_parameters(method: str, init: str) -> None:
     torch.manual_seed(0)
     model = build(AgentConfig(method=method, init=init))

@@ -13,7 +13,7 @@ from PIL import Image
 
 from groundling.agent import MODELS
 from groundling.cli.world import describe, shortest_path_actions
-from groundling.learn.config import PRESETS
+from groundling.learn.presets import PRESETS
 from groundling.teacher.teacher import Teacher
 from tests.cli.harness import Capture, assert_fits, one_line, refusal, run, run_in_terminal
 from tests.learn.tiny import FAST
@@ -156,10 +156,10 @@ def test_replay_refuses_a_file_without_episodes(capsys: Capture, tmp_path: Path)
         ),
         (["world", "show", "--icons", "/nowhere"], "icon folder /nowhere must contain properties.txt"),
         (["world", "show", "--png", "/nowhere/map.png"], "/nowhere/map.png: cannot be written"),
-        (["train", "slow"], "preset must be one of fast, paper, smoke, got 'slow'"),
+        (["train", "slow"], "preset must be one of fast, paper, paper-literal, smoke, got 'slow'"),
         (["train", "smoke", "--size", "2"], "size must be an integer from 3 to 64, got 2"),
         (["train", "smoke", "--ppo.num-envs", "100"], "must be a multiple of ppo.envs_per_minibatch (16), got 100"),
-        (["demo", "--preset", "slow"], "preset must be one of fast, paper, smoke, got 'slow'"),
+        (["demo", "--preset", "slow"], "preset must be one of fast, paper, paper-literal, smoke, got 'slow'"),
         (["evaluate", "nowhere"], "checkpoint must be a file, a run folder or one of"),
         (["evaluate", "normal", "--episodes", "0"], "episodes must be an integer of at least 1, got 0"),
         (["evaluate", "normal", "--episodes-per-type", "0"], "episodes_per_type must be an integer of at least 1"),

@@ -19,7 +19,7 @@ COMMANDS = {
     *(f"language {name}" for name in ("count", "list", "sample", "parse")),
     *(f"world {name}" for name in ("show", "replay")),
     "models",
-    *(f"study {name}" for name in ("run", "status", "table", "representations", "few-shot")),
+    *(f"study {name}" for name in ("run", "status", "table", "search", "ablations", "representations", "few-shot")),
     "figures",
     *(f"suites {name}" for name in ("list", "check", "run")),
     "leaderboard",
@@ -30,7 +30,7 @@ COMMANDS = {
     "warm",
     *(f"bench {name}" for name in ("world", "agent", "learn", "scale", "page")),
 }
-PRESETS = {"train fast", "train paper", "train smoke"}
+PRESETS = {"train fast", "train paper", "train paper-literal", "train smoke"}
 
 
 def help_of(capsys: Capture, command: str) -> str:
@@ -102,7 +102,7 @@ def test_help_of_train_shows_the_defaults_of_the_preset(capsys: Capture, monkeyp
         text = re.sub(r"[\s│]+", " ", help_of(capsys, f"train {preset}"))
         assert re.search(rf"--size INT [^-]*\(default: {size}\)", text)
     monkeypatch.setenv("COLUMNS", "200")
-    for preset in ("fast", "paper", "smoke"):
+    for preset in ("fast", "paper", "paper-literal", "smoke"):
         assert f"the defaults below are those of {preset}." in help_of(capsys, f"train {preset}")
     assert help_of(capsys, "train") == help_of(capsys, "train fast")
 
@@ -116,7 +116,7 @@ def test_out_is_a_path_to_write_in_every_help_text(capsys: Capture, monkeypatch:
             if re.match(r"[ │]*--out ", line):
                 assert " to write " in line + following
                 with_out += 1
-    assert with_out == 11
+    assert with_out == 12
 
 
 def required(text: str) -> list[str]:

@@ -18,7 +18,8 @@ from groundling.agent.model import InterpreterModel
 from groundling.cli.own_models import current_folder_on_path
 from groundling.cli.train import parse_train
 from groundling.errors import InputError
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.learn.trainer import Trainer
 from groundling.study.grid import Run
 from groundling.study.launchers import run_locally
@@ -189,7 +190,8 @@ def test_study_executes_runs_of_an_own_model(capsys: Capture, folder: Path) -> N
     result = json.loads((folder / "results" / one.file).read_text("utf-8"))
     assert (result["name"], result["method"]) == ("own_model.MyModel-normal-0", NAME)
     ours = {**result, "name": "ours-normal-0", "method": "ours"}
-    assert [row[0] for row in rows([result, ours])] == ["ours-normal-0", "own_model.MyModel-normal-0"]
+    names = [row[0] for row in rows([result, ours])]
+    assert names == ["chance, normal", "oracle, normal", "ours-normal-0", "own_model.MyModel-normal-0"]
     run(capsys, "figures", "--results", "results", "--representations", "none", "--out", "figures")
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from groundling.evaluation.chance import chance_level
+from groundling.evaluation.chance import chance_level, oracle_level
+from groundling.teacher.language import Language
 from groundling.teacher.teacher import Teacher
 from groundling.world.types import WorldConfig
 
@@ -24,3 +25,13 @@ def test_most_frequent_answer_is_counted_over_the_questions_asked() -> None:
     fraction = float((first[first >= 0] == teacher.lexicon.token[found["answer"]]).mean())
     assert abs(found["qa_accuracy"]["mean"] - fraction) < 0.1
     assert 0.2 < found["success_rate"]["mean"] < 0.34  # 0.266 over 5,000 episodes
+
+
+def test_oracle_reaches_every_target_and_gives_every_answer() -> None:
+    found = oracle_level(Teacher(), 200)
+    assert found["success_rate"]["mean"] == found["qa_accuracy"]["mean"] == 1.0
+    assert found["success_rate"]["n"] == 200
+    chance = chance_level(Teacher(), 200)
+    assert found["reward"]["low"] > chance["reward"]["high"]
+    assert found["commands"].keys() == chance["commands"].keys() <= set(Language.paper().commands)
+    assert sum(scores["success_rate"]["n"] for scores in chance["commands"].values()) == 200

@@ -13,7 +13,8 @@ from groundling.agent.checkpoint import Checkpoint
 from groundling.agent.types import Answer
 from groundling.errors import InputError
 from groundling.evaluation.evaluator import Evaluator, evaluate, of_one_type
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.learn.trained_agent import TrainedAgent
 from groundling.teacher.language import Language
 from groundling.teacher.teacher import Teacher

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from groundling.agent import AgentConfig
-from groundling.learn.config import PRESETS, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
+from groundling.learn.stage_config import PPOConfig, QAPretrainingConfig
 from groundling.learn.trainer import Trainer, check_run
 from groundling.teacher.splits import JOINT, KINDS
 from groundling.world.types import WorldConfig

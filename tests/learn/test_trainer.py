@@ -19,10 +19,12 @@ from safetensors.torch import load_file
 from groundling.agent import build
 from groundling.errors import InputError, TrainingError
 from groundling.evaluation.leak_check import SentenceLog
-from groundling.learn.config import PRESETS, ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
 from groundling.learn.ppo import PPO
+from groundling.learn.presets import PRESETS
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.stage import RunningMeans
+from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.learn.trained_agent import load_agent
 from groundling.learn.trainer import Trainer, check_run, read_state
 from groundling.world.types import WorldConfig

@@ -1,7 +1,8 @@
 """Training runs so small that a test can execute them many times."""
 
 from groundling.agent import AgentConfig
-from groundling.learn.config import ActorCriticConfig, PPOConfig, QAPretrainingConfig, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.world.types import WorldConfig
 
 WORLD = WorldConfig(size=3, objects=(1, 2), walls=(0, 1))
@@ -23,7 +24,7 @@ PAPER = TrainConfig(
     agent=AGENT,
     num_classes=6,
     actor_critic=ActorCriticConfig(
-        updates=300, batch_size=4, replay_size=100, target_update_interval=50, exploration_steps=1000
+        updates=300, batch_size=4, acting_interval=2, replay_size=100, target_update_interval=50, exploration_steps=1000
     ),
     eval_interval=1,
     eval_episodes=20,

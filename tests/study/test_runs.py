@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 
 from groundling.errors import InputError
 from groundling.learn.trainer import Trainer
-from groundling.study.execute_run import execute_run
-from groundling.study.grid import GRID, HOLDOUTS, Run, select_runs
+from groundling.study.execute_run import agent_file, execute_run
+from groundling.study.grid import COMPARISON_SPLITS, GRID, HOLDOUTS, Run, select_runs
 from groundling.study.launchers import run_locally, run_on_ray
 from groundling.study.result_store import Store
 from tests.learn.tiny import FAST
@@ -27,12 +28,19 @@ def seeded(seed: int, **changes: Any) -> Run:
     return Run(dataclasses.replace(FAST, seed=seed, **changes), episodes=20, episodes_per_type=10)
 
 
-def test_the_grid_is_that_of_the_paper_with_more_seeds_at_90_percent() -> None:
-    assert len(GRID) == 6 * 4 + 3 * 2 * len(HOLDOUTS) + 2 * 3
+def test_the_grid_is_that_of_the_paper_with_more_seeds() -> None:
+    seeds = Counter((run.method, run.config.split, run.config.holdout) for run in GRID)
+    assert seeds["ours", "normal", 50.0] == 20
+    for split in ("zs1", "zs2"):
+        assert [seeds["ours", split, x] for x in HOLDOUTS] == [4, 4, 4, 4, 5]
+    for method in ("ca", "san", "vl", "ce", "nava"):
+        assert [seeds[method, *split] for split in COMPARISON_SPLITS] == [2, 2, 2, 2]
+    assert all(seeds[method, "zs2", x] for method in ("ca", "san") for x in HOLDOUTS)
+    assert (seeds["paper", "normal", 50.0], seeds["paper_literal", "normal", 50.0]) == (2, 1)
     assert len({run.name for run in GRID}) == len({run.key for run in GRID}) == len(GRID)
     assert [run.name for run in select_runs(["ours-zs2-*-0", "san-normal-0"])] == [
-        "san-normal-0",
         *(f"ours-zs2-{x:g}-0" for x in HOLDOUTS),
+        "san-normal-0",
     ]
     complaint = r"--only must match a run name, or be METHOD.*, got 'our-\*'; the runs are ca-normal-0, ca-normal-1"
     with pytest.raises(InputError, match=complaint):
@@ -63,6 +71,25 @@ def test_a_finished_run_is_never_repeated(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns == written
     assert not Path(work).exists()
     assert list(Store(results).results()) == ["ours-normal-0"]
+
+
+def test_a_trained_run_is_evaluated_again_with_more_episodes(tmp_path: Path) -> None:
+    results, work = str(tmp_path / "results"), str(tmp_path / "work")
+    more = dataclasses.replace(TINY, episodes=30)
+    assert more.folder == TINY.folder
+    for run in (TINY, more):
+        execute_run(run, results, work, threads=1)
+    assert len([*(tmp_path / "results").iterdir()]) == 2
+    result = Store(results).results()["ours-normal-0"]
+    assert result["episodes"] == result["greedy"]["natural"]["success_rate"]["n"] == 30
+    assert result["key"] == more.key
+    one, two = (json.loads((tmp_path / "results" / run.file).read_text("utf-8")) for run in (TINY, more))
+    assert one["curve"] == two["curve"]  # it was not trained again
+
+
+def test_a_run_that_ends_by_its_validation_score_is_tested_with_its_best_agent() -> None:
+    assert agent_file(TINY) == "last.safetensors"
+    assert agent_file(seeded(0, patience=3)) == "best.safetensors"
 
 
 def test_a_run_resumes_from_a_remote_store(tmp_path: Path) -> None:

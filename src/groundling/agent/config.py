@@ -9,7 +9,7 @@ from groundling.errors import InputError, check_choice, check_float, check_int
 from groundling.read_json import from_plain
 
 PLANNERS = ("mlp", "value_iteration")
-INITS = ("paper", "he")
+INITS = ("paper", "he", "inputs")
 WORD_DETECTIONS = ("mixture", "per_word")
 MAX_INTERPRETER_STEPS = 64
 MAX_PLANNER_SWEEPS = 10_000
@@ -92,7 +92,8 @@ class AgentConfig(ModelConfig):
     salience: float | None = None
     """Initial, learned bias of the word attention to words that were answers (None: no bias, as in the paper)."""
     init: str = "paper"
-    """Std of initial weights: 1 / sqrt(parameters of the layer) (`paper`) or sqrt(2 / inputs) (`he`)."""
+    """Std of initial weights: 1 / sqrt(parameters of the layer) (`paper`), 1 / sqrt(inputs) (`inputs`) or sqrt(2 /
+    inputs) with smaller visual features (`he`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -79,6 +79,8 @@ class RecurrentReader(nn.Module):
         self.weight_state = nn.Parameter(torch.empty(self.directions, units, 3 * units).uniform_(-bound, bound))
         self.bias_in = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
         self.bias_state = nn.Parameter(torch.empty(self.directions, 1, 3 * units).uniform_(-bound, bound))
+        self.skips_padding = False
+        """Whether only words are computed, not padding: faster for few sentences, with other rounding."""
 
     def forward(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
         """Embeddings [words + 1, E] and tokens [S, L] -> states [S, L, d * units] and the last ones, for d directions.
@@ -86,6 +88,8 @@ class RecurrentReader(nn.Module):
         Padding does not change the state, so the last state is the one after the last real word of each direction.
         """
         tokens = tokens[:, : _longest(tokens, pad)]
+        if self.skips_padding:
+            return self._read_words(table, tokens, pad)
         real = torch.stack(self._ways(tokens != pad))[..., None]  # [d, S, L, 1]
         if tokens.numel() < len(table):  # few sentences contain few of the words
             used, tokens = tokens.unique(return_inverse=True)
@@ -101,6 +105,28 @@ class RecurrentReader(nn.Module):
         run = torch.stack(states, dim=2)  # [d, S, L, units]
         forward, *backward = run.unbind()
         return torch.cat([forward, *(way.flip(1) for way in backward)], dim=-1), torch.cat(state.unbind(), dim=-1)
+
+    def _read_words(self, table: Tensor, tokens: Tensor, pad: int) -> tuple[Tensor, Tensor]:
+        """The same; sentences are sorted by length, so that step t computes only those with more than t words."""
+        lengths = (tokens != pad).sum(1)
+        order = lengths.argsort(descending=True)
+        used, kinds = tokens[order].unique(return_inverse=True)
+        product = table[used] @ self.weight_in + self.bias_in  # [d, used words, 3 units]
+        step = torch.arange(tokens.shape[1], device=tokens.device)
+        end = lengths[order, None]
+        backward = torch.where(step < end, end - 1 - step, step)  # [S, L]: the words from last to first, then padding
+        ways = (kinds, kinds.gather(1, backward))[: self.directions]
+        inputs = torch.stack([F.embedding(way.T, part) for way, part in zip(ways, product.unbind(), strict=True)])
+        state = inputs.new_zeros(self.directions, len(tokens), self.weight_state.shape[1])
+        states = []
+        for words, active in zip(inputs.unbind(1), (step < end).sum(0).tolist(), strict=True):  # words [d, S, 3 units]
+            if active:
+                state = torch.cat([self._step(words[:, :active], state[:, :active]), state[:, active:]], dim=1)
+            states.append(state)
+        run = torch.stack(states, dim=2)  # [d, S, L, units]
+        parts = [run[0], *(part.gather(1, backward[..., None].expand_as(part)) for part in run[1:])]
+        back = order.argsort()
+        return torch.cat(parts, dim=-1)[back], torch.cat(state.unbind(), dim=-1)[back]
 
     def _ways(self, sentences: Tensor) -> tuple[Tensor, ...]:
         """[S, L] in each direction."""
@@ -166,11 +192,17 @@ class Interpreter(nn.Module):
         return Program(
             attention=o,
             tokens=tokens,
-            words=sum_by_word(o, tokens, len(table)) @ table,  # s^i = sum_l o^i_l w_l
+            words=self._attended_words(o, tokens, table),
             gates=torch.stack(gates, 1),
             x_feat=self.mask(average(states, real)) if self.mask else table.new_ones(len(tokens), table.shape[1]),
             sharpness=None if self.log_sharpness is None else self.log_sharpness.exp().expand(len(tokens)),
         )
+
+    def _attended_words(self, o: Tensor, tokens: Tensor, table: Tensor) -> Tensor:
+        """s^i = sum_l o^i_l w_l: [S, I, L], [S, L], [words + 1, D] -> [S, I, D]"""
+        if self.rnn.skips_padding:  # few sentences contain few of the words
+            return o @ F.embedding(tokens, table)
+        return sum_by_word(o, tokens, len(table)) @ table
 
     def read(self, table: Tensor, tokens: Tensor, word_dropout: WordDropout | None = None) -> tuple[Tensor, Tensor]:
         """The GRU's states [S, L, 2 units] and last states [S, 2 units] for tokens [S, L]"""

@@ -11,7 +11,7 @@ from torch import nn
 
 from groundling.agent.baselines import ConcatEmbed, ContextualAttention, StackedAttentionNet, VisLSTM
 from groundling.agent.config import AgentConfig, ModelConfig
-from groundling.agent.language import Gate, Salience, WordEmbeddings
+from groundling.agent.language import Gate, RecurrentReader, Salience, WordEmbeddings
 from groundling.agent.model import InterpreterModel, Model, NavOnlyModel
 from groundling.agent.perception import Perception
 from groundling.agent.planners import SmallInitLinear, Terrain, ValueIterationPlanner
@@ -118,8 +118,7 @@ def build(config: ModelConfig, spec: EnvSpec | None = None) -> Model:
     _check_config(config, kind)
     model = kind(config, spec or EnvSpec())
     if isinstance(config, AgentConfig):  # other models initialize themselves
-        initialize = initialize_as_paper if config.init == "paper" else initialize_as_he
-        initialize(model)
+        INITIALIZE[config.init](model)
     return model
 
 
@@ -179,3 +178,26 @@ def initialize_as_he(model: nn.Module) -> None:
             part.features.weight.mul_(part.features.out_channels**-0.5)
         elif isinstance(part, Terrain):  # initially no position is an obstacle
             part.f.mul_(len(part.f) ** -0.5)
+
+
+@torch.no_grad()
+def initialize_by_inputs(model: nn.Module) -> None:
+    """Standard deviation 1 / sqrt(inputs) and zero biases, the default of PaddlePaddle, the paper's framework.
+
+    Word embeddings keep unit deviation and the parametric cube its zeros; so do the kernels and small outputs of ours.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            if not isinstance(layer, SmallInitLinear):
+                layer.weight.normal_(0, layer.weight[0].numel() ** -0.5)
+            if layer.bias is not None and not (isinstance(layer, Gate) and layer.bound is not None):
+                layer.bias.zero_()
+        elif isinstance(layer, RecurrentReader | nn.GRUCell | nn.LSTM):
+            for name, p in layer.named_parameters(recurse=False):
+                p.zero_() if name.startswith("bias") else p.normal_(0, p.shape[1] ** -0.5)
+        elif isinstance(layer, Terrain):
+            layer.f.normal_(0, len(layer.f) ** -0.5)
+
+
+INITIALIZE = {"paper": initialize_as_paper, "he": initialize_as_he, "inputs": initialize_by_inputs}
+"""How weights are initialized, by `AgentConfig.init`."""

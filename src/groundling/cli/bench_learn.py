@@ -12,8 +12,8 @@ from groundling.agent.model import InterpreterModel
 from groundling.agent.reference import ReferenceModel
 from groundling.cli.bench_agent import best_time
 from groundling.evaluation.leak_check import SentenceLog
-from groundling.learn.config import PRESETS
 from groundling.learn.ppo import PPO, Rollout
+from groundling.learn.presets import PRESETS
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.stage import RunningMeans
 from groundling.world.rendering import draw

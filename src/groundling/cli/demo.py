@@ -17,7 +17,7 @@ SHOWN = 12
 
 def demo(
     out: Annotated[Path, tyro.conf.arg(help="Folder to write the run, its table and its images to.")] = Path("out"),
-    preset: Annotated[str, tyro.conf.arg(help="Training preset: smoke, fast or paper.")] = "smoke",
+    preset: Annotated[str, tyro.conf.arg(help="Training preset: smoke, fast, paper or paper-literal.")] = "smoke",
     episodes: Annotated[
         int, tyro.conf.arg(help="Evaluation episodes on each of normal, ZS1 and ZS2 sentences.")
     ] = 1000,
@@ -28,7 +28,7 @@ def demo(
     needs("study")
     from groundling.cli.train import follow
     from groundling.evaluation.evaluator import Evaluator
-    from groundling.learn.config import PRESETS
+    from groundling.learn.presets import PRESETS
     from groundling.learn.trained_agent import load_agent
     from groundling.learn.trainer import Trainer
     from groundling.study import pictures

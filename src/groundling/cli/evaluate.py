@@ -97,7 +97,8 @@ def print_report(report: dict[str, Any]) -> None:
         of += f" ({report['holdout']:g} % held out, {report['phase']} phase)"
     for policy in ("greedy", "sampled"):
         part = report[policy]
-        rows = [("random walk", *_commands(report["chance"])), ("natural", *_commands(part["natural"]))]
+        rows = [("random walk", *_commands(report["chance"])), ("oracle", *_commands(report["oracle"]))]
+        rows += [("natural", *_commands(part["natural"]))]
         rows += [(type_, *_commands(scores)) for type_, scores in part["commands"].items()]
         print_table(
             f"{of}: navigation, {policy} policy",
@@ -105,7 +106,8 @@ def print_report(report: dict[str, Any]) -> None:
             rows,
         )
     chance = report["chance"]
-    rows = [(f"always {chance['answer']}", *_questions(chance)), ("natural", *_questions(report["greedy"]["natural"]))]
+    rows = [(f"always {chance['answer']}", *_questions(chance)), ("oracle", *_questions(report["oracle"]))]
+    rows += [("natural", *_questions(report["greedy"]["natural"]))]
     rows += [(type_, *_questions(scores)) for type_, scores in report["questions"].items()]
     print_table(f"{of}: questions", ("questions", "QA accuracy, %", "attention on true cells", "number"), rows)
     natural = report["greedy"]["natural"]

@@ -55,7 +55,9 @@ def package(
         ("minutes of training", card["minutes"]),
         ("leaked sentences", card["leaks"]["leaked"]),
         ("success rate, greedy", scores["success_rate"]["mean"]),
+        ("success rate of a random walk", card["chance"]["success_rate"]["mean"]),
         ("QA accuracy", scores["qa_accuracy"]["mean"] if "qa_accuracy" in scores else "-"),
+        (f"QA accuracy of always {card['chance']['answer']}", card["chance"]["qa_accuracy"]["mean"]),
         (
             "lowest success rate of a type",
             min(part["success_rate"]["mean"] for part in card["greedy"]["commands"].values()),

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -49,13 +51,26 @@ Method = Annotated[
 ]
 Results = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of the result files.")]
 Work = Annotated[str, tyro.conf.arg(metavar="PATH", help="Folder or fsspec path of unfinished runs.")]
+Grid = Annotated[
+    str,
+    tyro.conf.arg(
+        help="Which runs: study, search (of learning rates), readings (of the paper's recipe), ablations, or all "
+        "(study and ablations)."
+    ),
+]
+TestEpisodes = Annotated[
+    int,
+    tyro.conf.arg(help="Evaluation episodes of each run; one that is trained already is only evaluated again."),
+]
 RESULTS, WORK, REPRESENTATIONS = "results/study", "runs/study", "results/representations"
 
 
 @app.command
 def run(
     only: Only = (),
+    grid: Grid = "study",
     method: Method = None,
+    episodes: TestEpisodes = 5000,
     results: Results = RESULTS,
     work: Work = WORK,
     workers: Annotated[int, tyro.conf.arg(help="Number of runs at the same time on this machine.")] = 1,
@@ -91,7 +106,8 @@ def run(
     if threads_per_run is not None:
         threads = check_int("threads_per_run", threads_per_run, 1)
     done = Store(results)
-    missing = [run for run in _select_runs(only, method, language, icons) if done.read(run.file) is None]
+    chosen = _select_runs(only, grid, method, language, icons, check_int("episodes", episodes, 1))
+    missing = [run for run in chosen if done.read(run.file) is None]
     console = Console()
     console.print(f"{len(missing)} runs to execute")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -110,21 +126,45 @@ def run(
         sys.exit(1)
 
 
-def _select_runs(only: tuple[str, ...], method: str | None, language: str, icons: str | None) -> "list[Run]":
-    """The runs of the study, or the same runs with another model, whose names match `only`."""
+def _select_runs(
+    only: tuple[str, ...], grid: str, method: str | None, language: str, icons: str | None, episodes: int | None = None
+) -> "list[Run]":
+    """The runs of a grid, or those of the study with another model, whose names match `only`."""
     from groundling.agent import find_model
-    from groundling.study.grid import GRID, normal_runs, select_runs, zero_shot_runs
+    from groundling.study.grid import normal_runs, select_runs, zero_shot_runs
 
-    if method is None:
-        return select_runs(only, GRID, language, icons)
-    with current_folder_on_path():
-        find_model(method, allow_import=True)
-    return select_runs(only, [*normal_runs(method), *zero_shot_runs(method)], language, icons)
+    runs = _grid(grid)
+    if method is not None:
+        if grid != "study":
+            raise InputError(f"grid must be study if a method is given, got {grid!r}")
+        with current_folder_on_path():
+            find_model(method, allow_import=True)
+        runs = [*normal_runs(method), *zero_shot_runs(method)]
+    chosen = select_runs(only, runs, language, icons)
+    return [replace(run, episodes=episodes) for run in chosen] if episodes not in (None, 5000) else chosen
+
+
+def _grid(name: str) -> "list[Run]":
+    """The runs of a grid by its name."""
+    from groundling.study.ablations import ablation_runs
+    from groundling.study.grid import GRID, Run, search_runs
+    from groundling.study.readings import reading_runs
+    from groundling.study.tables import METHODS
+
+    grids: dict[str, Callable[[], list[Run]]] = {
+        "study": lambda: [*GRID],
+        "search": lambda: [run for method in METHODS for run in search_runs(method)],
+        "readings": reading_runs,
+        "ablations": ablation_runs,
+        "all": lambda: [*GRID, *ablation_runs()],
+    }
+    return grids[check_choice("grid", name, grids)]()
 
 
 @app.command
 def status(
     only: Only = (),
+    grid: Grid = "study",
     method: Method = None,
     results: Results = RESULTS,
     work: Work = WORK,
@@ -132,13 +172,13 @@ def status(
     icons: Icons = None,
     as_json: Json = False,
 ) -> None:
-    """List the runs of the study: done, running or missing."""
+    """List the runs of a grid: done, running or missing."""
     needs("agent")
     needs("study")
     from groundling.study.result_store import Store
 
     done, works = Store(results), Store(work)
-    runs = _select_runs(only, method, language, icons)
+    runs = _select_runs(only, grid, method, language, icons)
     states = [{"run": run.name, "key": run.key, **_state(run, done, works)} for run in runs]
     if as_json:
         return print_json(states)
@@ -196,6 +236,63 @@ def table(
 
 
 @app.command
+def search(
+    method: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help="Method whose learning rates are compared.")],
+    results: Results = RESULTS,
+    as_json: Json = False,
+) -> None:
+    """Compare the runs of a method's learning rate search by their best validation score."""
+    needs("agent")
+    needs("study")
+    from groundling.study.grid import LR_SCALES, search_runs
+    from groundling.study.result_store import Store
+    from groundling.study.tables import METHODS, validation_score
+
+    check_choice("method", method, METHODS)
+    store = Store(results)
+    files = [store.read(run.file) for run in search_runs(method)]
+    scores = [None if data is None else validation_score(json.loads(data)) for data in files]
+    if as_json:
+        return print_json([{"scale": s, "score": score} for s, score in zip(LR_SCALES, scores, strict=True)])
+    best = max((score for score in scores if score is not None), default=None)
+    lines = [
+        (f"{scale:.2g}", "missing" if score is None else f"{100 * score:.2f}", "best" if best and score == best else "")
+        for scale, score in zip(LR_SCALES, scores, strict=True)
+    ]
+    print_table(f"{method}: scale of all learning rates", ("scale", "best validation score, %", ""), lines)
+
+
+@app.command
+def ablations(
+    results: Results = RESULTS,
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help="SVG file to write the figure to.", help_behavior_hint="(default: none)"),
+    ] = None,
+    markdown: Annotated[bool, tyro.conf.arg(help="Print the table in Markdown.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the table of the ablations, and draw their figure; `study run --grid ablations` executes them."""
+    needs("study")
+    from groundling.study import ablation_tables
+    from groundling.study.curves import write
+    from groundling.study.result_store import Store
+    from groundling.study.tables import markdown as in_markdown
+
+    found = list(Store(results).results().values())
+    lines = ablation_tables.rows(found)
+    if not lines:
+        raise InputError(f"results must be a path with result files of ablations, got {results!r}, which has none")
+    if out is not None:
+        write(partial(ablation_tables.figure, found), out)
+    if as_json:
+        return print_json([dict(zip(ablation_tables.HEADER, line, strict=True)) for line in lines])
+    if markdown:
+        return print(in_markdown(ablation_tables.HEADER, lines))
+    print_table("means over seeds (lowest and highest)", ablation_tables.HEADER, lines)
+
+
+@app.command
 def representations(
     agent: OptionalCheckpoint = "normal",
     out: Annotated[Path, tyro.conf.arg(help="Folder to write the arrays to.")] = Path(REPRESENTATIONS),
@@ -226,7 +323,7 @@ def few_shot(
         ),
     ] = "novel-12",
     episodes: Annotated[int, tyro.conf.arg(help="Evaluation episodes with each word, for each set of examples.")] = 200,
-    out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and few_shot.svg to.")] = Path("results"),
+    out: Annotated[Path, tyro.conf.arg(help="Folder to write few_shot.json and its figure to.")] = Path("results"),
     threads: Threads = None,
     allow_import: AllowImport = False,
     as_json: Json = False,
@@ -252,7 +349,7 @@ def few_shot(
     sequence = measure_sequence(loaded, words, 10 * episodes)  # small losses of old words count
     record = {"agent": agent, "episodes": episodes, "summary": means, "sequence": sequence, "words": results}
     atomic_write(out / "few_shot.json", (json.dumps(record, indent=1) + "\n").encode())
-    write(partial(curve, means), out / "few_shot.svg")
+    write(partial(curve, means), out / "few_shot.svg", out / "few_shot.png")
     if as_json:
         return print_json(record)
     rows = [

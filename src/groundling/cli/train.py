@@ -24,7 +24,7 @@ SIGNAL_EXIT_CODE = 128
 
 
 def help_train() -> None:
-    """Train an agent: groundling train {fast,paper,smoke} [options]."""
+    """Train an agent: groundling train {fast,paper,paper-literal,smoke} [options]."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
     The options of the agent are those of its model, whose module is imported if it is one of your own.
     """
     from groundling.agent import find_model
-    from groundling.learn.config import PRESETS, TrainConfig
+    from groundling.learn.config import TrainConfig
+    from groundling.learn.presets import PRESETS
 
     preset = arguments[0] if arguments and not arguments[0].startswith("-") else "fast"
     check_choice("preset", preset, PRESETS)
@@ -99,8 +100,9 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
     parsed: tuple[str, TrainConfig, TrainOptions] = tyro.cli(
         parse,
         prog=f"groundling train {preset}",
-        description=f"Train an agent. The presets are fast (our recipe), paper (the paper's recipe) and smoke (a small "
-        f"world for a first try); the defaults below are those of {preset}.",
+        description=f"Train an agent. The presets are fast (our recipe), paper (a reading of the paper's recipe that "
+        f"learns), paper-literal (its text) and smoke (a small world for a first try); the defaults below are those of "
+        f"{preset}.",
         args=arguments[1:] if arguments[:1] == [preset] else arguments,
         config=(tyro.conf.FlagCreatePairsOff,),
     )

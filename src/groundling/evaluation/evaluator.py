@@ -17,7 +17,7 @@ from groundling import seeds
 from groundling.agent import Model, Output
 from groundling.episodes import play_to_end
 from groundling.evaluation.attention_targets import attention_targets
-from groundling.evaluation.chance import chance_level
+from groundling.evaluation.chance import chance_level, oracle_level
 from groundling.evaluation.estimates import Estimate, Floats
 from groundling.rollout import Frames, sample_actions
 from groundling.teacher.teacher import Teacher
@@ -245,7 +245,7 @@ class _QuestionRecord:
 def evaluate(
     model: Model, teacher: Teacher, episodes: int, episodes_per_type: int = 1000, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """The whole report as plain data: chance, the natural distribution, and each sentence type from its own episodes.
+    """The whole report as plain data: chance, oracle, the natural distribution, and each type from its own episodes.
 
     Navigation is reported for the greedy and the sampled policy; questions per type do not depend on the policy.
     """
@@ -264,6 +264,7 @@ def evaluate(
         "episodes": episodes,
         "episodes_per_type": episodes_per_type,
         "chance": chance_level(teacher, episodes),
+        "oracle": oracle_level(teacher, episodes),
     }
     for policy in POLICIES:
         greedy = policy == "greedy"

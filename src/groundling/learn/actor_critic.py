@@ -6,29 +6,40 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from groundling.agent import Model
+from groundling.agent import Model, View
+from groundling.agent.language import RecurrentReader
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
+from groundling.learn.optimizers import make_optimizer
 from groundling.learn.replay_buffer import ReplayBuffer
 from groundling.learn.stage import RunningMeans, Stage
 from groundling.rollout import Frames, sample_actions
 
+REFRESH_BATCH = 512
+"""Steps of the replay buffer whose next values are computed at a time."""
+
 
 class ActorCritic(Stage):
-    """The only stage of `paper`. Before each update, every environment takes one step."""
+    """The only stage of `paper`. Every `acting_interval` updates, every environment takes one step.
+
+    The target network changes only every `target_update_interval` updates. So v^-(next state) is computed once for each
+    step when it is stored, again when the target network changes, and never when the step is sampled.
+    """
 
     name, number, log_interval = "actor_critic", 2, 250
 
     def __init__(self, model: Model, config: TrainConfig, log: SentenceLog) -> None:
-        self.settings = config.actor_critic
-        optimizer = torch.optim.Adagrad(
-            model.parameters(), self.settings.lr, weight_decay=self.settings.weight_decay, foreach=True
-        )
-        super().__init__(model, config, log, self.settings.batch_size, optimizer)
+        self.settings = settings = config.actor_critic
+        optimizer = make_optimizer(model.parameters(), settings)
+        max_grad_norm = float("inf") if settings.max_grad_norm is None else settings.max_grad_norm
+        super().__init__(model, config, log, settings.num_envs, optimizer, max_grad_norm)
+        for module in model.modules():
+            if isinstance(module, RecurrentReader):
+                module.skips_padding = True
         self.target = copy.deepcopy(model)
         """theta^-: the target network."""
-        self.replay = ReplayBuffer(self.settings.replay_size, self.settings.priority_exponent)
+        self.replay = ReplayBuffer(settings.replay_size, settings.priority_exponent)
 
     @property
     def exploration(self) -> float:
@@ -39,37 +50,35 @@ class ActorCritic(Stage):
     def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         settings = self.settings
         if self.updates % settings.target_update_interval == 0:
-            self.target.load_state_dict(self.model.state_dict())
-        self.act(rng, metrics)
+            self.update_target()
+        if self.updates % settings.acting_interval == 0:
+            self.act(rng, metrics)
         where = self.replay.sample(settings.batch_size, rng)
         rows = {name: values.to(self.device) for name, values in self.replay.get(where).items()}
         now = Frames(*(rows[name] for name in Frames._fields))
-        after = now._replace(cells=rows["next_cells"])
-        with torch.no_grad():
-            next_value = self.target(after.view(self.pictures), after.commands).value
         output = self.model(now.view(self.pictures), now.commands, now.questions)
         policy_loss, error = actor_critic_loss(
             output.action_logits,
             output.value,
             rows["actions"],
             rows["rewards"],
-            next_value,
+            rows["next_values"],
             rows["terminated"],
             settings.gamma,
         )
-        loss = policy_loss
-        metrics.add("actor_critic_loss", policy_loss.item())
+        losses = {"actor_critic_loss": policy_loss}
         if output.answer_scores is not None:
-            qa_loss = answer_loss(output.answer_scores, now.answers) * settings.batch_size  # a sum, as in the paper
-            loss = loss + qa_loss
-            metrics.add("answer_loss", qa_loss.item())
+            # A sum, as in the paper.
+            losses["answer_loss"] = answer_loss(output.answer_scores, now.answers) * settings.batch_size
             metrics.add_answers(now, output.answer_scores)
-        for name, own in self.auxiliary_losses(output, now.answers, gate_loss=0, reading_loss=0).items():
-            loss = loss + own
-            metrics.add(name, own.item())
+        losses |= self.auxiliary_losses(output, now.answers, gate_loss=0, reading_loss=0)
         self.replay.error[where] = error.abs().cpu().numpy()
-        metrics.add("grad_norm", self.descend(loss))
+        scale = 1 / settings.batch_size if settings.loss_reduction == "mean" else 1.0
+        metrics.add("grad_norm", self.descend(scale * torch.stack([*losses.values()]).sum()))
         metrics.add("exploration", self.exploration)
+        metrics.add("frames", settings.batch_size)
+        for name, own in losses.items():
+            metrics.add(name, own.item())
 
     @torch.no_grad()
     def act(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
@@ -79,17 +88,32 @@ class ActorCritic(Stage):
         actions = sample_actions(output.action_logits, rng, self.exploration)
         step, finished = self.envs.step(actions)
         metrics.add_episodes(finished)
-        metrics.add("frames", len(actions))
         metrics.add("env_steps", len(actions))
-        self.replay.store(
-            {
-                **{name: part.cpu() for name, part in now._asdict().items()},
-                "actions": torch.from_numpy(actions),
-                "rewards": torch.from_numpy(step.reward).float(),
-                "terminated": torch.from_numpy(step.terminated),
-                "next_cells": Frames.of(step.after).cells,
-            }
-        )
+        next_cells = Frames.of(step.after).cells
+        rows = {
+            **{name: part.cpu() for name, part in now._asdict().items()},
+            "actions": torch.from_numpy(actions),
+            "rewards": torch.from_numpy(step.reward).float(),
+            "terminated": torch.from_numpy(step.terminated),
+            "next_cells": next_cells,
+            "next_values": self.next_values(next_cells, now.commands),
+        }
+        self.replay.store({name: values[-self.settings.replay_size :] for name, values in rows.items()})
+
+    @torch.no_grad()
+    def update_target(self) -> None:
+        """Copy the parameters to the target network, and compute the next values of all stored steps with it."""
+        self.target.load_state_dict(self.model.state_dict())
+        rows = self.replay.rows
+        for start in range(0, len(self.replay), REFRESH_BATCH):
+            part = slice(start, min(start + REFRESH_BATCH, len(self.replay)))
+            rows["next_values"][part] = self.next_values(rows["next_cells"][part], rows["commands"][part])
+
+    def next_values(self, cells: Tensor, commands: Tensor) -> Tensor:
+        """v^- [B] of next states, given by their cells [B, side, side] and commands [B, L]"""
+        view = View.of_cells(cells.to(self.device), self.pictures)
+        values: Tensor = self.target(view, commands.to(self.device)).value
+        return values.cpu()
 
     def tensors(self) -> dict[str, Tensor]:
         target = {f"target.{name}": tensor for name, tensor in self.target.state_dict().items()}

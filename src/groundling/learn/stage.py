@@ -43,9 +43,10 @@ class RunningMeans:
         correct = (scores.argmax(1) == frames.answers)[asked].cpu()
         self.add("qa_accuracy", float(correct.sum()), len(correct))
         types = frames.types[asked].cpu()
+        count = torch.bincount(types).tolist()
+        right = torch.bincount(types[correct], minlength=len(count)).tolist()
         for type_ in types.unique().tolist():
-            of_type = correct[types == type_]
-            self.add(f"qa_accuracy/{self.types[type_]}", float(of_type.sum()), len(of_type))
+            self.add(f"qa_accuracy/{self.types[type_]}", float(right[type_]), count[type_])
 
     def add_episodes(self, finished: FinishedEpisodes) -> None:
         """Add reward, length and success rate of finished episodes, overall and per command type."""
@@ -86,7 +87,8 @@ class Stage(ABC):
     ) -> None:
         self.model, self.config, self.log, self.optimizer = model, config, log, optimizer
         self.max_grad_norm = max_grad_norm
-        self.device = next(model.parameters()).device
+        self.parameters = [*model.parameters()]
+        self.device = self.parameters[0].device
         self.updates = 0
         """Number of updates so far."""
         self.base_lrs = [group["lr"] for group in self.optimizer.param_groups]
@@ -110,11 +112,17 @@ class Stage(ABC):
         """Make one update; return its metrics."""
         key = np.array([self.config.seed, self.number << 48 | self.updates], np.uint64)
         metrics = RunningMeans(types=self.envs.teacher.language.type_names)
-        # For models with random layers, such as nn.Dropout.
-        torch.manual_seed(int(np.random.SeedSequence(key.tolist()).generate_state(1)[0]))
+        self._seed_torch(int(np.random.SeedSequence(key.tolist()).generate_state(1)[0]))
         self.learn(np.random.Generator(np.random.Philox(key=key)), metrics)
         self.updates += 1
         return metrics
+
+    def _seed_torch(self, seed: int) -> None:
+        """For models with random layers, such as nn.Dropout."""
+        if self.device.type == "cpu":
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed takes half a millisecond without a GPU
+        else:
+            torch.manual_seed(seed)
 
     def observe(self) -> Frames:
         """The current observations, whose sentences are logged as seen in training."""
@@ -146,7 +154,7 @@ class Stage(ABC):
         """Make a gradient step; return the gradient norm before clipping."""
         self.optimizer.zero_grad()
         loss.backward()
-        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm))
+        norm = self._clip_gradients()
         if not np.isfinite(norm) or not np.isfinite(loss.item()):
             raise TrainingError(
                 f"stage {self.name}, update {self.updates}: loss and gradient norm must be finite, got {loss.item():g} "
@@ -154,6 +162,12 @@ class Stage(ABC):
             )
         self.optimizer.step()
         return norm
+
+    def _clip_gradients(self) -> float:
+        """Scale gradients down to the maximum norm; return their norm before."""
+        if np.isfinite(self.max_grad_norm):
+            return float(nn.utils.clip_grad_norm_(self.parameters, self.max_grad_norm))
+        return float(nn.utils.get_total_norm([p.grad for p in self.parameters if p.grad is not None]))
 
     def scale_lr(self, scale: float) -> None:
         """Set the learning rates to a fraction of those of the config."""

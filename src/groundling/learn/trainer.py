@@ -37,7 +37,7 @@ from groundling.evaluation.evaluator import Evaluator
 from groundling.evaluation.leak_check import LeakCheck, SentenceLog, check_leaks
 from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
-from groundling.learn.device import choose_device
+from groundling.learn.device import choose_device, keep_freed_memory
 from groundling.learn.ppo import PPO
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.run_lock import RunLock
@@ -64,6 +64,8 @@ class Progress:
     """Training time, cumulative over resumes."""
     best: float = -1.0
     """Mean of success rate and QA accuracy in the best evaluation."""
+    stale: int = 0
+    """Evaluations since the best one."""
     evaluation: dict[str, float] = field(default_factory=dict)
     """The latest evaluation."""
     unlogged: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class Trainer:
     ) -> None:
         self.config, self.folder, self.save_seconds = config, folder, save_seconds
         self.device = torch.device(choose_device(device))
+        keep_freed_memory()
         self.order = [name for name, stage in config.stages.items() if stage.length]
         _check_folder(folder, config, resume)
         with torch.random.fork_rng():
@@ -115,7 +118,7 @@ class Trainer:
         return self.folder / "metrics.jsonl"
 
     def train(self, minutes: float | None = None, report: Report | None = None) -> str:
-        """Train until the last stage ends; return why training ended: finished, target, minutes or signal."""
+        """Train until the last stage ends; return why: finished, target, plateau, frames, minutes or signal."""
         limit = float("inf") if minutes is None else 60 * check_float("minutes", minutes, 0, above=True)
         try:
             writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self._global_step)
@@ -176,6 +179,10 @@ class Trainer:
             and reached.get("qa_accuracy", 1.0) >= config.target_qa_accuracy  # absent for models without an answer head
         ):
             return "target"
+        if config.patience is not None and self.progress.stale >= config.patience:
+            return "plateau"
+        if config.max_frames is not None and self.progress.frames >= config.max_frames:
+            return "frames"
         return "finished" if self.stage.finished and self.progress.stage == self.order[-1] else None
 
     def _next_stage(self) -> None:
@@ -204,8 +211,9 @@ class Trainer:
         found = {"success_rate": record.success, "qa_accuracy": record.correct}
         progress.evaluation = {name: float(values.mean()) for name, values in found.items() if len(values)}
         score = fmean(progress.evaluation.values())
+        progress.stale += 1
         if score > progress.best:
-            progress.best = score
+            progress.best, progress.stale = score, 0
             self._save_agent("best")
         return {f"eval/{name}": value for name, value in progress.evaluation.items()}
 
@@ -247,7 +255,9 @@ class Trainer:
         """The latest agent with its provenance."""
         teacher = self.stage.envs.teacher
         hashes = self.log.arrays()["hashes"]
-        progress = {name: value for name, value in asdict(self.progress).items() if name not in ("best", "unlogged")}
+        progress = {
+            name: value for name, value in asdict(self.progress).items() if name not in ("best", "stale", "unlogged")
+        }
         provenance = {
             "config": self.config.portable().to_dict(),
             "progress": progress,
@@ -270,7 +280,7 @@ class Trainer:
     def _continue(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
         check_choice("stage", progress.stage, self.order)
         check_int("updates", progress.updates, 0, self.config.stages[progress.stage].length)
-        for name in ("lines", "frames", "env_steps", "episodes"):
+        for name in ("lines", "frames", "env_steps", "episodes", "stale"):
             check_int(name, getattr(progress, name), 0, 1 << 62)
         self.model.load_state_dict(_part(tensors, "model."))
         if progress.stage != self.progress.stage:
@@ -355,9 +365,11 @@ def _check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
             raise InputError(f"folder {folder}: it holds the state of a run without config.json; choose another --out")
         return
     found = read_json(path, "config of the run")
+    with contextlib.suppress(InputError):  # fields that were added since then have their defaults
+        found = TrainConfig.of(found).to_dict()
     if not resume:
         raise InputError(f"folder {folder}: it already holds a run; resume it with --resume, or choose another --out")
-    different = _differences(found, json.loads(json.dumps(config.to_dict())))
+    different = _differences(json.loads(json.dumps(found)), json.loads(json.dumps(config.to_dict())))
     if different:
         raise InputError(f"folder {folder}: its run has another config: {cut('; '.join(different), 400)}")
 

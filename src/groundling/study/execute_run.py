@@ -16,7 +16,16 @@ from groundling.study.result_store import Store
 
 BACKUP_SECONDS = 60.0
 """Seconds between copies of a run's state to a remote store: the training lost at most when a machine is lost."""
-CURVE = ("seconds", "env_steps", "reward", "success_rate", "qa_accuracy", "eval/success_rate", "eval/qa_accuracy")
+CURVE = (
+    "seconds",
+    "frames",
+    "env_steps",
+    "reward",
+    "success_rate",
+    "qa_accuracy",
+    "eval/success_rate",
+    "eval/qa_accuracy",
+)
 
 
 def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds: float = BACKUP_SECONDS) -> None:
@@ -43,11 +52,17 @@ def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds:
         result = {
             "name": run.name,
             "key": run.key,
-            "method": run.config.agent.method,
+            "method": run.method,
             "seed": run.config.seed,
-            **report(folder, load_agent(folder / "last.safetensors"), run.episodes, run.episodes_per_type),
+            "ended": reason,
+            **report(folder, load_agent(folder / agent_file(run)), run.episodes, run.episodes_per_type),
             "curve": [
                 {name: line[name] for name in CURVE if name in line} for line in read_metrics(folder / "metrics.jsonl")
             ],
         }
     done.write(run.file, (json.dumps(result) + "\n").encode())
+
+
+def agent_file(run: Run) -> str:
+    """The last agent, or the best one on validation episodes if that is what ends training."""
+    return "last.safetensors" if run.config.patience is None else "best.safetensors"

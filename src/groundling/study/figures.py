@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
+from groundling.study.ablation_tables import figure as ablations
 from groundling.study.curves import learning, write
-from groundling.study.tables import METHODS, Result, holdout, ordered
+from groundling.study.tables import METHODS, Result, holdout, is_variant, ordered
 from groundling.teacher.language import Language
 from groundling.world.catalog import DISPLAY_PIXELS, Catalog
 from groundling.world.rendering import draw
@@ -27,10 +29,17 @@ STYLES: dict[str, dict[str, Any]] = {
     "vl": {"color": "#777777", "linestyle": ":", "marker": "v"},
     "ce": {"color": "#aaaaaa", "linestyle": ":", "marker": "D"},
     "nava": {"color": "#009e73", "linestyle": (0, (5, 1, 1, 1)), "marker": "x"},
+    "paper": {"color": "#e69f00", "linestyle": (0, (3, 1)), "marker": "*"},
+    "paper_literal": {"color": "#f0c040", "linestyle": (0, (1, 2)), "marker": "1"},
 }
 """Styles of the methods, distinct without color, too."""
 OWN_STYLE: dict[str, Any] = {"color": "#cc79a7", "linestyle": (0, (1, 1)), "marker": "P"}
 """Style of models that are not of the study."""
+LEVELS: dict[str, dict[str, Any]] = {
+    "chance": {"color": "#999999", "linestyle": "--", "linewidth": 0.8},
+    "oracle": {"color": "#999999", "linestyle": "-", "linewidth": 0.8},
+}
+"""Styles of the lowest and the highest level."""
 HATCHES = dict(zip(METHODS, ("", "///", "\\\\\\", "...", "xxx", "++"), strict=True))
 TOPIC_STYLES = (("color", "#d55e00", "s"), ("object", "#009e73", "^"), ("spatial relation", "#0072b2", "o"))
 INK = (0.145, 0.388, 0.784)
@@ -41,14 +50,18 @@ COMMANDS = Language.paper().commands
 def draw_all(results: Sequence[Result], representations: Path | None, out: Path, log: Callable[[str], None]) -> None:
     """Draw all figures for which there are results."""
     out.mkdir(parents=True, exist_ok=True)
+    variants, results = [r for r in results if is_variant(r)], [r for r in results if not is_variant(r)]
     normal = [result for result in ordered(results) if result["split"] == "normal"]
     figures = {
         "learning": partial(learning, {r["name"]: r["curve"] for r in normal if r["method"] == "ours"}),
         "rewards": partial(rewards, normal),
         "methods": partial(methods, normal),
+        "validation": partial(validation, normal),
         "zs1": partial(against_holdout, results, "zs1"),
         "zs2": partial(against_holdout, results, "zs2"),
     }
+    if variants:
+        figures["ablations"] = partial(ablations, [*results, *variants])
     if representations is not None:
         masks, contexts = np.load(representations / "masks.npz"), np.load(representations / "contexts.npz")
         examples = json.loads((representations / "examples.json").read_text("utf-8"))
@@ -85,6 +98,31 @@ def rewards(normal: Sequence[Result]) -> Figure:
     return figure
 
 
+def validation(normal: Sequence[Result]) -> Figure:
+    """Success rate and QA accuracy on validation episodes against environment steps, one line per run.
+
+    It shows whether a method had stopped improving when its training ended.
+    """
+    figure = Figure(figsize=(7.4, 2.8), layout="constrained")
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    for method, runs in _by_method(normal).items():
+        style = {name: value for name, value in STYLES.get(method, OWN_STYLE).items() if name != "marker"}
+        for k, run in enumerate(runs):
+            for axis, name in zip(axes, ("eval/success_rate", "eval/qa_accuracy"), strict=True):
+                points = np.array(
+                    [(line["env_steps"] / 1000, 100 * line[name]) for line in run["curve"] if name in line]
+                )
+                if len(points):
+                    axis.plot(*points.T, linewidth=1, label=None if k else method, **style)
+    axes[0].set(title="success rate", xlabel="thousands of environment steps", ylabel="%", ylim=(0, 101))
+    axes[1].set(title="QA accuracy", xlabel="thousands of environment steps", xscale="log")
+    for axis in axes:
+        axis.grid(alpha=0.3)
+        axis.xaxis.set_minor_formatter(NullFormatter())  # their labels would overlap
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
+    return figure
+
+
 def methods(normal: Sequence[Result]) -> Figure:
     """Success rate per command type, and QA accuracy, of each method on normal sentences; means over seeds."""
     figure = Figure(figsize=(8.0, 2.8), layout="constrained")
@@ -102,10 +140,17 @@ def methods(normal: Sequence[Result]) -> Figure:
         answered = [run["greedy"]["natural"].get("qa_accuracy") for run in runs]
         if all(answered):  # the method has an answer head
             right.bar(k * width, 100 * np.mean([accuracy["mean"] for accuracy in answered]), **bars)
+    for level, style in LEVELS.items():
+        for run in [run for run in normal if level in run][:1]:  # all runs have the same test episodes
+            rates = [100 * run[level]["commands"][type_]["success_rate"]["mean"] for type_ in COMMANDS]
+            starts = np.arange(len(COMMANDS)) - width / 2
+            left.hlines(rates, starts, starts + width * len(groups), label=level, **style)
+            right.axhline(100 * run[level]["qa_accuracy"]["mean"], **style)
     left.set_xticks(np.arange(len(COMMANDS)) + width * (len(groups) - 1) / 2, COMMANDS)
     left.set(ylabel="success rate, %", ylim=(0, 101))
     right.set(ylabel="QA accuracy, %", ylim=(0, 101), xticks=[])
-    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=len(groups) or 1)
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels) or 1)
     return figure
 
 
@@ -123,6 +168,8 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
                 _plot(axes[row, column], _against(of_type, name), scale, style)
         whole = [(holdout(run), run["greedy"]["natural"]) for run in runs]
         _plot(axes[2, 0], _against(whole, "qa_accuracy"), 100, style)
+    for level, line in LEVELS.items():
+        _plot_level(axes, [result for result in of_split if level in result], level, {**line, "label": level})
     for column, type_ in enumerate(COMMANDS):
         axes[0, column].set(title=type_)
         axes[1, column].set(ylim=(-2, 102))
@@ -136,6 +183,16 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
         axis.grid(alpha=0.3)
     axes[2, 1].legend(*axes[2, 0].get_legend_handles_labels(), loc="center left", title=split.upper())
     return figure
+
+
+def _plot_level(axes: NDArray[Any], runs: Sequence[Result], level: str, style: dict[str, Any]) -> None:
+    """Chance or oracle against X in each plot of `against_holdout`; methods of one X have the same test episodes."""
+    by_x = {holdout(run): run[level] for run in runs}
+    for column, type_ in enumerate(COMMANDS):
+        of_type = [(x, found["commands"].get(type_, {})) for x, found in by_x.items()]
+        for row, (name, scale) in enumerate((("reward", 1), ("success_rate", 100))):
+            _plot(axes[row, column], _against(of_type, name), scale, style)
+    _plot(axes[2, 0], _against([*by_x.items()], "qa_accuracy"), 100, style)
 
 
 def mask_distances(distance: NDArray[np.float32], topics: NDArray[np.uint8]) -> Figure:

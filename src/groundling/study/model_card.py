@@ -8,7 +8,8 @@ from typing import Any
 
 from groundling.atomic_write import atomic_write
 from groundling.evaluation.evaluator import Progress, evaluate
-from groundling.learn.config import PRESETS, TrainConfig
+from groundling.learn.config import TrainConfig
+from groundling.learn.presets import PRESETS
 from groundling.learn.trained_agent import TrainedAgent, load_agent
 from groundling.learn.trainer import check_run
 
@@ -20,7 +21,7 @@ def train_command(config: TrainConfig) -> str:
     for preset, defaults in PRESETS.items():
         agent = type(config.agent).like(defaults.agent, defaults.agent.method)
         default = dict(_fields(replace(defaults, agent=agent).to_dict()))
-        options[preset] = [f"--{name} {_text(value)}" for name, value in fields.items() if value != default[name]]
+        options[preset] = [_option(name, value) for name, value in fields.items() if value != default[name]]
     nearest = min(options, key=lambda preset: len(options[preset]))
     return " ".join([f"groundling train {nearest}", *options[nearest]])
 
@@ -33,6 +34,14 @@ def _fields(config: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _fields(value, "" if name == "world" else f"{option}.")
         else:
             yield option, value
+
+
+def _option(name: str, value: Any) -> str:
+    """An option as it is written on the command line; a bool is a flag, or its opposite with `no-`."""
+    if isinstance(value, bool):
+        part, dot, last = name.rpartition(".")
+        return f"--{part}{dot}{last if value else f'no-{last}'}"
+    return f"--{name} {_text(value)}"
 
 
 def _text(value: Any) -> str:

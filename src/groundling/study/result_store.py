@@ -44,7 +44,7 @@ class Store:
         self.files.mv(f"{path}.part", path)
 
     def results(self) -> dict[str, dict[str, Any]]:
-        """All results by run name."""
+        """All results by run name; of a run that was evaluated twice, the one with more episodes."""
         found: dict[str, dict[str, Any]] = {}
         for path in sorted(self.files.glob(f"{self.root}/*.json")):
             try:
@@ -52,11 +52,13 @@ class Store:
                 name = result["name"]
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{path}: not a result of the study ({error!r})") from error
-            if name in found:
+            other = found.get(name)
+            if other is not None and not _evaluated_again(other, result):
                 raise InputError(
                     f"{path}: there is another result of run {name} with another config; remove one of them"
                 )
-            found[name] = result
+            if other is None or other["episodes"] < result["episodes"]:
+                found[name] = result
         return found
 
     @contextmanager
@@ -77,3 +79,9 @@ class Store:
         for file in RUN_FILES:
             if not self.local and (folder / file).exists():
                 self.write(f"{name}/{file}", (folder / file).read_bytes())
+
+
+def _evaluated_again(one: dict[str, Any], two: dict[str, Any]) -> bool:
+    """Whether two results are of one training, evaluated with different numbers of episodes."""
+    same_training = "command" in one and one["command"] == two.get("command")
+    return same_training and one["episodes"] != two["episodes"]

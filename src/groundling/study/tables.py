@@ -31,13 +31,47 @@ def holdout(result: Result) -> float:
     return 0.0 if result["split"] == "normal" else float(result["holdout"])
 
 
-HEADER = ("run", "NAV %", "QA %", "attention", "paper", "minutes", "leaks")
-"""`attention`: fraction on the true cells, for NAV/QA; `paper`: its percentages, for NAV/QA."""
+def is_variant(result: Result) -> bool:
+    """Whether it is a run of a search, a reading or an ablation, which have tables of their own."""
+    method = str(result["method"])
+    return "." in method and ":" not in method
+
+
+def validation_score(result: Result) -> float | None:
+    """The best mean of success rate and QA accuracy in the evaluations during training; None without evaluations."""
+    names = ("eval/success_rate", "eval/qa_accuracy")
+    found = [[line[name] for name in names if name in line] for line in result["curve"]]
+    return max((sum(scores) / len(scores) for scores in found if scores), default=None)
+
+
+HEADER = ("run", "NAV %", "QA %", "attention", "paper", "frames", "minutes", "leaks")
+"""`attention`: fraction on the true cells, for NAV/QA; `paper`: its percentages, for NAV/QA; `frames`: thousands of
+observations learned from."""
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
-    """One row per run: means over whole episodes with the greedy policy, with 95 % intervals."""
-    return [_row(result) for result in ordered(results)]
+    """One row per run: means over whole episodes with the greedy policy, with 95 % intervals.
+
+    The runs of each split come after chance (a random walk, the most frequent answer) and an oracle on the same
+    episodes, where the results have them.
+    """
+    lines: list[tuple[str, ...]] = []
+    levels_of = None
+    for result in ordered(results):
+        cell = result["split"], holdout(result)
+        if cell != levels_of and "oracle" in result:
+            levels_of = cell
+            lines += [_level(result, "chance"), _level(result, "oracle")]
+        lines.append(_row(result))
+    return lines
+
+
+def _level(result: Result, level: str) -> tuple[str, ...]:
+    """The row of chance or oracle on the split of a result."""
+    split = result["split"] if result["split"] == "normal" else f"{result['split']}-{result['holdout']:g}"
+    scores = result[level]
+    shown = _percent(scores["success_rate"], 1), _percent(scores.get("qa_accuracy"), 2)
+    return (f"{level}, {split}", *shown, *["-"] * (len(HEADER) - 3))
 
 
 def _row(result: Result) -> tuple[str, ...]:
@@ -49,6 +83,7 @@ def _row(result: Result) -> tuple[str, ...]:
         _percent(whole.get("qa_accuracy"), 2),  # close to 100, where one digit would hide differences
         f"{_fraction(whole.get('command_attention'))}/{_fraction(whole.get('question_attention'))}",
         "-" if published is None else "{:g}/{:g}".format(*published),
+        f"{result['frames'] / 1000:,.0f}" if "frames" in result else "-",
         f"{result['minutes']:.1f}",
         str(leaks["leaked"] + leaks["unknown"]),
     )
