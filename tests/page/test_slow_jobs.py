@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from groundling.errors import Cancelled
-from groundling.learn import few_shot
+from groundling.learn import trained_agent
 from groundling.page.app_state import AppState, ServedAgent
 from groundling.page.client import Client
 from groundling.page.limits import Limits
@@ -19,16 +19,22 @@ from tests.page.conftest import BASE_URL, SCENE, WEBSOCKET_URL, SocketClient, se
 HEADERS = {"origin": BASE_URL}
 PATH = [[3, 3], [3, 4], [3, 3], [3, 4]]
 EXPORT = {"id": 1, "request": "export", "agent": 0, "scene": SCENE, "sentence": "go to the apple", "path": PATH}
-TEACH = json.loads(teach_message(words=1, examples=1))
+TEACH = json.loads(teach_message(words=3, examples=1))
 
 
 def test_teaching_stops_when_the_client_leaves(http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(few_shot, "STEPS", 20_000)  # some 20 s
+    learn_word = trained_agent.learn_word
+
+    def learn_slowly(*arguments: Any) -> Any:
+        time.sleep(0.5)
+        return learn_word(*arguments)
+
+    monkeypatch.setattr(trained_agent, "learn_word", learn_slowly)  # 10 s for each client
     start = time.monotonic()
     for _ in range(3):
         with http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as leaving:
             leaving.receive_json()
-            leaving.send_text(teach_message(words=1, examples=1))
+            leaving.send_text(teach_message(words=20, examples=1))
             for seed in range(3):  # read ahead while it teaches
                 leaving.send_text(json.dumps({"id": seed, "request": "new_world", "seed": seed}))
             time.sleep(0.2)
