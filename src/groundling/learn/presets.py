@@ -74,5 +74,5 @@ PRESETS = {
         word_dropout_words="answers",
     ),
 }
-"""`fast` is ours, `paper` a reading of the paper's recipe that learns, `paper-literal` its text, and `smoke` a small
+"""`fast` is ours, `paper` a reading of the paper's recipe, `paper-literal` its text, and `smoke` a small
 world for a first try."""

@@ -138,7 +138,7 @@ class ActorCriticConfig:
     """Number of actor-critic updates, each with one minibatch; 0 skips this stage."""
     batch_size: int = 16
     """Steps in a minibatch."""
-    # Fewer, larger batches of actions: 2.5 times as many updates per second with 8.
+    # Fewer, larger batches of actions take less time: 32 instead of 25 updates per second with 8.
     acting_interval: int = 1
     """Updates between two steps of the environments, of which there are batch_size * acting_interval."""
     optimizer: str = "adagrad"
