@@ -116,7 +116,7 @@ def test_out_is_a_path_to_write_in_every_help_text(capsys: Capture, monkeypatch:
             if re.match(r"[ │]*--out ", line):
                 assert " to write " in line + following
                 with_out += 1
-    assert with_out == 12
+    assert with_out == 13
 
 
 def required(text: str) -> list[str]:

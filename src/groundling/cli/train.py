@@ -100,9 +100,8 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
     parsed: tuple[str, TrainConfig, TrainOptions] = tyro.cli(
         parse,
         prog=f"groundling train {preset}",
-        description=f"Train an agent. The presets are fast (our recipe), paper (a reading of the paper's recipe), "
-        f"paper-literal (its text) and smoke (a small world for a first try); the defaults below are those of "
-        f"{preset}.",
+        description=f"Train an agent. Presets: fast (ours), paper (a reading of the paper), paper-literal (its text), "
+        f"smoke (a small world for a first try); the defaults below are those of {preset}.",
         args=arguments[1:] if arguments[:1] == [preset] else arguments,
         config=(tyro.conf.FlagCreatePairsOff,),
     )

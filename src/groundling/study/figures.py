@@ -141,7 +141,8 @@ def methods(normal: Sequence[Result]) -> Figure:
         if all(answered):  # the method has an answer head
             right.bar(k * width, 100 * np.mean([accuracy["mean"] for accuracy in answered]), **bars)
     for level, style in LEVELS.items():
-        for run in [run for run in normal if level in run][:1]:  # all runs have the same test episodes
+        # All runs have the same test episodes; those of the first versions have no levels by type.
+        for run in [run for run in normal if "commands" in run.get(level, {})][:1]:
             rates = [100 * run[level]["commands"][type_]["success_rate"]["mean"] for type_ in COMMANDS]
             starts = np.arange(len(COMMANDS)) - width / 2
             left.hlines(rates, starts, starts + width * len(groups), label=level, **style)
@@ -169,7 +170,12 @@ def against_holdout(results: Sequence[Result], split: str) -> Figure:
         whole = [(holdout(run), run["greedy"]["natural"]) for run in runs]
         _plot(axes[2, 0], _against(whole, "qa_accuracy"), 100, style)
     for level, line in LEVELS.items():
-        _plot_level(axes, [result for result in of_split if level in result], level, {**line, "label": level})
+        _plot_level(
+            axes,
+            [result for result in of_split if "commands" in result.get(level, {})],
+            level,
+            {**line, "label": level},
+        )
     for column, type_ in enumerate(COMMANDS):
         axes[0, column].set(title=type_)
         axes[1, column].set(ylim=(-2, 102))
