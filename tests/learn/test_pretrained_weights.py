@@ -10,7 +10,7 @@ from groundling.evaluation.estimates import Estimate
 from groundling.evaluation.evaluator import Evaluator
 from groundling.learn.trained_agent import WEIGHTS, load_agent
 
-NAMES = ("normal", "novel-12", "san", "zs1-50", "zs1-90", "zs2-50", "zs2-90")
+NAMES = ("normal", "novel-12", "san", "zs1-50", "zs2-50", "zs2-90")
 EPISODES = 1000
 """Errors of an agent that stands still come in long runs, so few episodes say little about its QA accuracy."""
 CONFIDENCE = 0.999

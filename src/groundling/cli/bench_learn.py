@@ -94,7 +94,7 @@ def _reference_update(model: InterpreterModel, stage: PPO) -> float:
         def __init__(self) -> None:
             super().__init__()
             self.reference = reference
-            self.auxiliary_losses = model.auxiliary_losses
+            self.auxiliary_losses = lambda output, answers: {}
 
         def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor, _: object = None) -> Output:
             return Output(*self.reference(images, commands, questions))

@@ -317,7 +317,10 @@ def _against(scores: Sequence[tuple[float, dict[str, Any]]], name: str) -> list[
     points = defaultdict(list)
     for x, found in scores:
         if name in found:
-            points[x].append([found[name][part] for part in ("mean", "low", "high")])
+            mean = found[name]["mean"]  # a single value has no interval
+            points[x].append(
+                [mean if found[name][part] is None else found[name][part] for part in ("mean", "low", "high")]
+            )
     return [(x, *np.mean(values, axis=0).tolist()) for x, values in sorted(points.items())]
 
 
