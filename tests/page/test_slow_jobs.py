@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from groundling.errors import Cancelled
 from groundling.learn import trained_agent
+from groundling.learn.few_shot import learn_word
 from groundling.page.app_state import AppState, ServedAgent
 from groundling.page.client import Client
 from groundling.page.limits import Limits
@@ -23,8 +24,6 @@ TEACH = json.loads(teach_message(words=3, examples=1))
 
 
 def test_teaching_stops_when_the_client_leaves(http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn_word = trained_agent.learn_word
-
     def learn_slowly(*arguments: Any) -> Any:
         time.sleep(0.5)
         return learn_word(*arguments)

@@ -94,7 +94,9 @@ def _reference_update(model: InterpreterModel, stage: PPO) -> float:
         def __init__(self) -> None:
             super().__init__()
             self.reference = reference
-            self.auxiliary_losses = lambda output, answers: {}
+
+        def auxiliary_losses(self, output: Output, answers: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {}
 
         def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor, _: object = None) -> Output:
             return Output(*self.reference(images, commands, questions))
