@@ -188,7 +188,8 @@ class Evaluator:
         outputs = [self.model(part.view(self.pictures), part.commands, part.questions) for part in parts]
         if len(outputs) == 1:
             return outputs[0]
-        joined = (None if parts[0] is None else torch.cat(parts) for parts in zip(*(o[:-1] for o in outputs)))
+        fields = zip(*(output[:-1] for output in outputs), strict=True)
+        joined = (None if values[0] is None else torch.cat(values) for values in fields)
         return Output(*joined)
 
     def _record_questions(
