@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from groundling import seeds
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError, check_choice
 from groundling.suites.players import oracle
 from groundling.teacher.teacher import Teacher
