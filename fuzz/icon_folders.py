@@ -19,7 +19,7 @@ import numpy as np
 from common import FILE_KINDS, Rng, arguments, mutate_bytes, odd_file, run, without_root
 from PIL import Image
 
-from groundling.env import NavVectorEnv
+from groundling.vector_env import NavVectorEnv
 from groundling.world.catalog import Catalog
 
 LINES = (

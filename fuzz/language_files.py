@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from common import FILE_KINDS, Rng, arguments, mutate_bytes, odd_file, run, without_root
 
-from groundling.env import NavQAVectorEnv
 from groundling.errors import InputError
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import TABLES
+from groundling.vector_env import NavQAVectorEnv
 from groundling.world.catalog import Catalog
 
 ROOT = Path(__file__).parents[1]

@@ -25,6 +25,7 @@ ORDER = [
     "text",
     "env_options",
     "env_arrays",
+    "vector_env",
     "env",
     "agent",
     "rollout",

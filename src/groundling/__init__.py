@@ -21,7 +21,7 @@ for _name in ("Nav", "NavQA"):
     gymnasium.register(
         id=f"groundling/{_name}-v0",
         entry_point=f"groundling.env:{_name}Env",
-        vector_entry_point=f"groundling.env:{_name}VectorEnv",
+        vector_entry_point=f"groundling.vector_env:{_name}VectorEnv",
     )
 
 

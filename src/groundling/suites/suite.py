@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from groundling import seeds
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError, check_choice, quote
 from groundling.read_json import from_plain, parse_json
 from groundling.suites.players import oracle
