@@ -20,6 +20,7 @@ ARGUMENTS = {
     "checkpoints": "--count 15",
     "snapshots": "--count 15 --bounds-checked 0",
     "files": "--count 5",
+    "results": "--count 15",
     "icon_folders": "--count 15",
     "env_options": "--count 5 --steps 300",
     "language_files": "--count 100",
