@@ -35,8 +35,9 @@ from groundling.page.uploads import png_base64
 from groundling.read_json import read_json
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
+from groundling.teacher.make_teacher import make_split, make_teacher
 from groundling.teacher.splits import KINDS, PHASES, Split
-from groundling.teacher.teacher import Teacher, make_split, make_teacher
+from groundling.teacher.teacher import Teacher
 from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.catalog import Catalog
 from groundling.world.scenario import Scenario

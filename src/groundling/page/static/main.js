@@ -293,9 +293,11 @@ view(["hello"], ({ hello }) => {
 });
 view(["tour", "hello"], (state) => tour.show(state.tour, state.hello));
 view(["hello", "world", "taught", "before", "after"], () => teach.show());
-view(["hello", "world", "agent", "isPlaying"], (state) => {
+view(["hello", "world", "agent", "isPlaying", "runs", "index"], (state) => {
   const world = shownWorld(state);
-  if (world && state.hello && !state.isPlaying) chips.load(world, state.agent);
+  if (!world || !state.hello || state.isPlaying) return;
+  const { name, lexicon } = state.hello.agents[state.agent];
+  chips.load(world, state.agent, [name, ...lexicon, ...teach.synced.map(({ word }) => word)].join(" "));
 });
 view(["seed"], ({ seed }) => {
   /** @type {HTMLInputElement} */ (byId("seed")).value = seed === null ? "" : String(seed);
