@@ -30,8 +30,9 @@ from groundling.learn.few_shot import Example, learn_word, with_more_words
 from groundling.read_json import MAX_PATH, reason
 from groundling.rollout import sample_actions
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.make_teacher import make_teacher
 from groundling.teacher.splits import JOINT, Split
-from groundling.teacher.teacher import Teacher, make_teacher
+from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 
 WEIGHTS = Path(str(resources.files("groundling"))) / "weights"
