@@ -34,7 +34,8 @@ class QAPretraining(Stage):
     def finished(self) -> bool:
         correct, asked = self.recent.tolist()
         full_difficulty = self.envs.episode.index.min() >= self.settings.curriculum_episodes
-        return bool(full_difficulty and correct >= self.settings.target_accuracy * asked) or super().finished
+        reached = asked > 0 and correct >= self.settings.target_accuracy * asked
+        return bool(full_difficulty and reached) or super().finished
 
     def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         settings = self.settings

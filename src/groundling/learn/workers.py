@@ -5,7 +5,9 @@ are in shared memory, gradients are added in a fixed order, and every part has a
 result depends only on the config and the number of workers.
 """
 
+import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -22,7 +24,7 @@ from groundling.errors import InputError, TrainingError, check_int, cut
 from groundling.learn.config import TrainConfig
 from groundling.learn.device import keep_freed_memory
 
-MAX_WORKERS = 64
+MAX_WORKERS, MAX_DEFAULT = 64, 4
 SECONDS_TO_END = 5.0
 
 
@@ -55,6 +57,18 @@ def check_workers(count: int, config: TrainConfig, device: torch.device) -> int:
     if count > 1 and config.actor_critic.updates:
         raise InputError(f"workers must be 1 for the stage actor_critic, whose minibatches are small, got {count}")
     return count
+
+
+def default_workers(config: TrainConfig, device: torch.device) -> int:
+    """One for each core, at most 4: more share minibatches of 16 environments badly.
+
+    Threads of one process wait for each other after every operation, which a busy machine makes several times slower;
+    workers wait for each other once per update.
+    """
+    if device.type != "cpu" or config.actor_critic.updates:
+        return 1
+    available = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(available, MAX_DEFAULT)
 
 
 @contextmanager
