@@ -117,12 +117,11 @@ class Workers:
 
     def backward(self, kind: str, parts: Sequence[Part], own: Callable[[Part], Pairs]) -> list[Pairs]:
         """Compute the gradients of all parts and add them up; `own` does the first part. Returns their metrics."""
-        others = list(zip(range(len(parts) - 1), parts[1:], strict=True))
-        for rank, part in others:
-            self._exchange(rank, lambda connection, part=part: connection.send((kind, _to_numpy(part))))
+        for rank, part in enumerate(parts[1:]):
+            self._exchange(rank, (kind, _to_numpy(part)))
         found = [own(parts[0])]
-        for rank, _ in others:
-            reply = self._exchange(rank, lambda connection: connection.recv())
+        for rank in range(len(parts) - 1):
+            reply = self._exchange(rank)
             if isinstance(reply, str):
                 raise TrainingError(f"worker {rank + 1}: {reply}")
             found.append(reply)
@@ -130,9 +129,11 @@ class Workers:
                 parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad.add_(gradient)
         return found
 
-    def _exchange(self, rank: int, run: Callable[[Connection], Any]) -> Any:
+    def _exchange(self, rank: int, message: Any = None) -> Any:
+        """Send a message, or receive one if none is given."""
+        connection = self.connections[rank]
         try:
-            return run(self.connections[rank])
+            return connection.recv() if message is None else connection.send(message)
         except (EOFError, OSError):
             process = self.processes[rank]
             process.join(SECONDS_TO_END)
