@@ -188,8 +188,9 @@ class Evaluator:
         outputs: list[Output] = [self.model(part.view(self.pictures), part.commands, part.questions) for part in parts]
         if len(outputs) == 1:
             return outputs[0]
-        fields: Any = zip(*(output[:-1] for output in outputs), strict=True)
-        return Output(*(None if values[0] is None else torch.cat(values) for values in fields))
+        fields = zip(*(output[:-1] for output in outputs), strict=True)
+        joined: Any = (None if values[0] is None else torch.cat(values) for values in fields)
+        return Output(*joined)
 
     def _record_questions(
         self, questions: "_QuestionRecord", index: NDArray[np.int64], episode: EpisodeBatch, output: Output

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -105,7 +106,8 @@ class Workers:
                 process = context.Process(target=_serve, args=arguments, name=f"worker {rank}", daemon=True)
                 self.gradients.append(gradients)
                 self.connections.append(ours)
-                process.start()
+                with _signals_blocked():
+                    process.start()
                 theirs.close()  # so that the end of the process closes the connection
                 self.processes.append(process)
         except (AttributeError, TypeError, OSError, RuntimeError) as error:
@@ -153,6 +155,20 @@ class Workers:
         self.connections, self.processes = [], []
 
 
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block signals that are sent to the whole group, in processes started here for good: the main process decides."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # which is started with the first process, and unblocks them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def part_of(model: Model, config: TrainConfig, pictures: Tensor, losses: Losses, part: Part, metrics: Any) -> Pairs:
     """Add the gradient of a part to those of the model; return the metrics."""
     rng = np.random.Generator(np.random.Philox(part.seed))
@@ -187,8 +203,7 @@ def _serve(
     from groundling.learn.qa_pretraining import qa_losses
     from groundling.learn.stage import RunningMeans
 
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group; the main process decides
-        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on systems without masks of signals
     torch.set_num_threads(1)
     keep_freed_memory()
     cells = torch.from_numpy(pictures)
