@@ -1,0 +1,121 @@
+"""What the documentation tells people to type works: Python code runs, commands are understood."""
+
+import contextlib
+import copy
+import io
+import re
+import shlex
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tyro
+
+from groundling.cli import commands, train
+from website import source
+from website.build import INSERTED
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*/README.md"))]
+NOT_RUN = re.compile(r"^<!-- not run: .+ -->\n```python\n.*?^```$", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^    (groundling(?: .*)?)$|`(groundling [a-z][^`\n]*)`", re.MULTILINE)
+SCRIPTS = {"TYPE", "OLD", "NEW", "NAME", "METHOD", "FOLDER", "SECONDS", "RUN", "FILE", "...", "runs/...", "COMMAND"}
+"""Words that stand for something else, in commands that are not meant to be typed as they are."""
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def python_blocks(path: Path) -> list[str]:
+    return PYTHON.findall(NOT_RUN.sub("", path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if python_blocks(path)], ids=name_of)
+def test_python_code_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block after block of a page, in one fresh namespace."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": "page"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for block in python_blocks(path):
+            exec(compile(block, str(path), "exec"), namespace)
+
+
+def command_lines(path: Path) -> list[str]:
+    """The commands of a page, without comments and with continued lines joined."""
+    text = path.read_text("utf-8").replace(" \\\n", " ")
+    found = [first or second for first, second in SHELL.findall(text)]
+    words = [shlex.split(re.sub(r"\[.*?\]", "", line), comments=True)[1:] for line in found]
+    return [shlex.join(line) for line in words if line and not SCRIPTS & {*line}]
+
+
+@pytest.fixture(scope="module")
+def parse() -> Callable[[list[str]], None]:
+    """The parser of the command line, whose commands do nothing."""
+
+    def idle(command: Callable[..., Any]) -> Callable[..., Any]:
+        return wraps(command)(lambda *_, **__: None)
+
+    def without_effect(app: tyro.extras.SubcommandApp) -> tyro.extras.SubcommandApp:
+        copied = copy.copy(app)
+        copied._subcommands = {name: copy.copy(command) for name, command in app._subcommands.items()}
+        for command in copied._subcommands.values():
+            is_group = isinstance(command.target, tyro.extras.SubcommandApp)
+            object.__setattr__(command, "target", (without_effect if is_group else idle)(command.target))
+        return copied
+
+    app = without_effect(commands.app)
+
+    def parse(arguments: list[str]) -> None:
+        if arguments[0] == "train":
+            train.parse_train(arguments[1:])
+        elif arguments != ["--version"]:
+            app.cli(prog="groundling", args=arguments, config=(tyro.conf.FlagCreatePairsOff,))
+
+    return parse
+
+
+HELP_ONLY = {"study", "language", "world", "suites", "export", "bench"}
+"""Groups of commands, which prose may name without a command."""
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if command_lines(path)], ids=name_of)
+def test_commands_are_understood(
+    path: Path, parse: Callable[[list[str]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "examples")  # where the language files and modules of the examples are
+    for line in dict.fromkeys(command_lines(path)):
+        arguments = shlex.split(line)
+        if arguments[-1] in HELP_ONLY and len(arguments) == 1:
+            continue
+        try:
+            parse(arguments)
+        except SystemExit as stop:
+            assert stop.code == 0 or needs_argument(arguments), f"groundling {line}"
+
+
+def needs_argument(arguments: list[str]) -> bool:
+    """Whether prose names a command that has required arguments, without them."""
+    return " ".join(arguments) in {"suites run", "export minari", "export parquet", "check-leaks", "convert", "package"}
+
+
+def test_a_wrong_option_would_be_found(parse: Callable[[list[str]], None]) -> None:
+    for line in ("evaluate normal --no-such-option 3", "train fast --ppo.learning 1", "study tables"):
+        with pytest.raises(SystemExit) as stop:
+            parse(line.split())
+        assert stop.value.code != 0
+
+
+def test_everything_that_pages_put_in_exists() -> None:
+    """Definitions, docstrings and fields that the site shows are where the pages say."""
+    shown = {"code": source.code, "sections": source.sections, "fields": source.fields, "file": source.file}
+    count = 0
+    for path in PAGES:
+        for name, argument in INSERTED.findall(path.read_text("utf-8")):
+            if name in shown:
+                assert shown[name](argument).strip(), f"{path}: {name} {argument}"
+                count += 1
+    assert count > 20
