@@ -20,9 +20,12 @@ ARGUMENTS = {
     "checkpoints": "--count 15",
     "snapshots": "--count 15 --bounds-checked 0",
     "files": "--count 5",
+    "results": "--count 15",
     "icon_folders": "--count 15",
     "env_options": "--count 5 --steps 300",
     "language_files": "--count 100",
+    "replies": "--count 1000",
+    "text_leaks": "--count 20",
 }
 
 

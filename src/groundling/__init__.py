@@ -14,7 +14,7 @@ from groundling.extras import needs
 if TYPE_CHECKING:
     from groundling.learn.trained_agent import TrainedAgent
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 __all__ = ["load", "teach"]
 
 for _name in ("Nav", "NavQA"):

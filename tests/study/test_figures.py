@@ -124,10 +124,8 @@ def test_few_shot_curve_is_that_of_its_words(tmp_path: Path) -> None:
 
 def test_seeds_are_summarized_by_their_extremes() -> None:
     def result(seed: int, nav: float, qa: float, lowest: float) -> tables.Result:
-        reading = {
-            "command_content_word_steps": {"mean": nav},
-            "question_content_word_steps": {"mean": 0.5 + seed / 10},
-        }
+        steps = 0.5 + seed / 10
+        reading = {"command_content_word_steps": {"mean": nav}, "question_content_word_steps": {"mean": steps}}
         mass = {"command_content_word_mass": {"mean": 0.9}, "question_content_word_mass": {"mean": 0.8 - seed / 10}}
         natural = {"success_rate": {"mean": nav}, "qa_accuracy": {"mean": qa}, **reading, **mass}
         commands = {"nav_obj": {"success_rate": {"mean": 1.0}}, "nav_bw_obj": {"success_rate": {"mean": lowest}}}
