@@ -25,7 +25,6 @@ from website.tables import printed
 DOCS = ROOT / "docs"
 PAGES, SITE = ROOT / "out" / "pages", ROOT / "out" / "site"
 PICTURES = (".png", ".svg", ".gif")
-INSERTED = re.compile(r"^<!-- website: (\S+) ?(.*?) ?-->$", re.MULTILINE)
 
 
 def main() -> None:
