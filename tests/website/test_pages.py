@@ -5,6 +5,7 @@ import copy
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -90,9 +91,14 @@ def parse() -> Callable[[list[str]], None]:
 
 @pytest.mark.parametrize("path", [path for path in PAGES if lines(path) or named(path)], ids=name_of)
 def test_commands_are_understood(
-    path: Path, parse: Callable[[list[str]], None], monkeypatch: pytest.MonkeyPatch
+    path: Path, parse: Callable[[list[str]], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT / "examples")  # where the language files and modules of the examples are
+    """In a folder with the files of the examples, and with those that the page makes."""
+    folder = shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    if "my_icons" in path.read_text("utf-8"):
+        exec(compile(python_blocks(path)[0], str(path), "exec"), {})
     for arguments in lines(path):
         parse(arguments)
     for arguments in named(path):
