@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from groundling.agent import AgentConfig
 from groundling.learn.presets import PRESETS
 from groundling.learn.trainer import Trainer
 from tests.learn.tiny import FAST, PAPER
@@ -20,6 +21,7 @@ STAGES = ("qa_pretraining", "ppo", "actor_critic")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, str]]:
     """(metric, stage) of tiny runs with the models and losses of the presets."""
     ours = PRESETS["fast"]
+    assert isinstance(ours.agent, AgentConfig)
     agent = replace(ours.agent, channels=8, hidden_units=8, planner_sweeps=4)
     qa = replace(ours.qa_pretraining, updates=30, batch_size=8, curriculum_episodes=100)
     ppo = replace(ours.ppo, iterations=3, num_envs=16, num_steps=16, envs_per_minibatch=16)

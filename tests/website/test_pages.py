@@ -74,8 +74,9 @@ def parse() -> Callable[[list[str]], None]:
         copied = copy.copy(app)
         copied._subcommands = {name: copy.copy(command) for name, command in app._subcommands.items()}
         for command in copied._subcommands.values():
-            is_group = isinstance(command.target, tyro.extras.SubcommandApp)
-            object.__setattr__(command, "target", (without_effect if is_group else idle)(command.target))
+            target = command.target
+            changed = without_effect(target) if isinstance(target, tyro.extras.SubcommandApp) else idle(target)
+            object.__setattr__(command, "target", changed)
         return copied
 
     app = without_effect(commands.app)
