@@ -41,7 +41,8 @@ def main() -> None:
     broken = broken_links(SITE)
     if broken:
         sys.exit("\n".join(["broken links, or assets from other sites:", *broken]))
-    print(f"Built {SITE / 'index.html'}, {len([*SITE.rglob('*.html')])} pages without broken links")
+    print(f"Built {len([*SITE.rglob('*.html')])} pages without broken links in {SITE}")
+    print(f"To read them: python3 -m http.server --directory {SITE}")
 
 
 def write(path: Path) -> None:
