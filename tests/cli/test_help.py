@@ -74,6 +74,7 @@ def test_help_fits_80_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
     text = help_of(capsys, command)
     assert_fits(text)
     assert text.startswith(f"usage: groundling {command}".rstrip())
+    assert "noqa" not in text  # a comment of the source, where a description is missing
     # A description under the usage, which is not cut; and one default for each option, not two.
     assert text.split("\n\n")[1].strip().endswith((".", "?"))
     for option in re.split(r"^[ │]*-", text, flags=re.MULTILINE)[1:]:
