@@ -14,6 +14,7 @@ from groundling.suites.score import Result, reference_results, score
 from groundling.suites.suite import SIZES, Suite, suite_names
 
 app = tyro.extras.SubcommandApp()
+REFERENCE = ("oracle", "random", "most-frequent-answer")
 Size = Annotated[str, tyro.conf.arg(help="Number of episodes: small (200) or full (2,000).")]
 
 
