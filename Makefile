@@ -4,7 +4,10 @@ BIN := .venv/bin
 # The CPU build of PyTorch, before anything asks for a looser version and downloads the CUDA one.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-adapters test-package test-oldest package coverage bench icons screenshots chromium node clean
+# Of the suites that `make test-adapters` plays: small or full.
+SIZE := small
+
+.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard bench icons screenshots chromium node clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
@@ -19,9 +22,16 @@ test: .venv/dev chromium node_modules/done
 
 # Adapters whose packages are large, or exclude those of `test`: each in an environment of its own.
 test-adapters: .venv-inspect/done .venv-openenv/done .venv-trl/done
-	.venv-inspect/bin/pytest tests/adapters/test_inspect.py
-	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py
-	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py
+	.venv-inspect/bin/pytest tests/adapters/test_inspect.py --suite-size $(SIZE)
+	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py --suite-size $(SIZE)
+	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py --suite-size $(SIZE)
+
+# After a change of the pretrained weights: the rows of the agents, and the page of all rows.
+leaderboard: .venv/dev
+	$(BIN)/groundling suites reference normal zs1-50 zs2-50
+	printf '# Leaderboard\n\n' > docs/leaderboard.md
+	$(BIN)/groundling leaderboard --markdown >> docs/leaderboard.md
+	$(BIN)/groundling leaderboard --markdown --size small >> docs/leaderboard.md
 
 # The wheel and the source distribution, in dist.
 package: .venv-build/done

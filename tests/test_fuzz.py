@@ -24,6 +24,8 @@ ARGUMENTS = {
     "icon_folders": "--count 15",
     "env_options": "--count 5 --steps 300",
     "language_files": "--count 100",
+    "replies": "--count 1000",
+    "text_leaks": "--count 20",
 }
 
 

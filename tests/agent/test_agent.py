@@ -203,7 +203,7 @@ def test_images_of_wrong_shape_or_dtype_are_refused() -> None:
         View.of_images(torch.zeros(2, 100, 156, 3, dtype=torch.uint8))
     with pytest.raises(InputError, match=r"images must be uint8 .* got torch.float32"):
         View.of_images(torch.zeros(2, 156, 156, 3))
-    with pytest.raises(InputError, match="images must have the 169 cells that this model was built for, got 25"):
+    with pytest.raises(InputError, match="images must have the 13 x 13 cells that this model was built for, got 5 x 5"):
         interpreter_model().perceive(View.of_images(torch.zeros(2, 60, 60, 3, dtype=torch.uint8)))
 
 

@@ -35,6 +35,8 @@ def test_end_of_a_walk_shows_target_attention_and_object(page: Page) -> None:
     assert target is not None
     assert robot["width"] * robot["height"] < 0.4 * target["width"] * target["height"]
     expect(cell(page, 1, 1)).to_have_attribute("aria-label", re.compile(r"the agent, on red apple, (9\d|100) %"))
+    expect(page.locator(".caption")).to_have_text("where it looked last")
+    expect(page.get_by_text("this is what it computed for its last move")).to_be_visible()
     expect(page.get_by_label("Probability of each action")).to_be_hidden()  # there is no next action
 
 

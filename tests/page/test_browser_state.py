@@ -32,6 +32,10 @@ def shown(page: Page) -> dict[str, Any]:
         "result": page.locator("#result").inner_text(),
         "step": page.locator(".counter").inner_text(),
         "words": page.locator(".words").inner_text() if page.locator(".words").is_visible() else "",
+        "examples": page.locator("#chips button").all_inner_texts(),
+        "number": page.get_by_label("number").input_value(),
+        "taught": page.locator("#teaching [role=status]").inner_text(),
+        "before and after": page.locator(".before-after").inner_text(),
         "history": page.locator("#history").inner_text(),
     }
 
@@ -61,11 +65,23 @@ def test_reload_brings_back_the_state(page: Page) -> None:
     assert shown(page) == before
 
 
+def test_reload_brings_back_what_was_taught(page: Page) -> None:
+    teach_gizmo(page)
+    before = shown(page)
+    assert "gizmo" in before["before and after"]
+    page.reload()
+    wait_until_ready(page)
+    assert shown(page) == before
+    page.get_by_role("button", name="“Go to the gizmo.”").click()
+    expect_result(page, "Success: target reached")
+
+
 def test_undo_and_redo_restore_each_state(page: Page) -> None:
     states = [shown(page)]
     cell(page, 1, 1).drag_to(cell(page, 3, 2))  # on another object: they change places
     expect(cell(page, 3, 2)).to_have_attribute("aria-label", "row 4, column 3: red apple")
     expect(cell(page, 1, 1)).to_have_attribute("aria-label", "row 2, column 2: yellow giraffe")
+    page.get_by_label("Command or question").fill("What is in the west?")
     states.append(shown(page))
     run_sentence(page, "What is in the west?")
     expect_result(page, "“apple”")
@@ -75,7 +91,7 @@ def test_undo_and_redo_restore_each_state(page: Page) -> None:
     states.append(shown(page))
 
     def visible(state: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in state.items() if name not in ("history", "sentence")}
+        return {name: value for name, value in state.items() if name != "history"}
 
     for k in (2, 1, 0):
         page.get_by_role("button", name="Undo").click()
@@ -104,7 +120,9 @@ def test_link_opens_world_agent_and_taught_words_and_plays_from_the_start(
     assert other.locator("#result").inner_text() == page.locator("#result").inner_text()
     other.get_by_role("button", name="Back to the start").click()
     page.get_by_role("button", name="Back to the start").click()
-    assert shown(other)["cells"] == shown(page)["cells"]
+    opened, linked = shown(other), shown(page)
+    for part in ("cells", "sentence", "result", "step", "words", "examples", "taught"):
+        assert opened[part] == linked[part], part
     other.context.close()
 
 

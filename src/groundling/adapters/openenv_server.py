@@ -6,7 +6,7 @@
 frozen suite.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -135,10 +135,10 @@ def _teacher(options: tuple[tuple[str, Any], ...]) -> Teacher:
     return EnvOptions.of(dict(options)).teacher()
 
 
-def make_app() -> Any:
-    """The server as an ASGI application."""
+def make_app(view: str = "sentences", **options: Any) -> Any:
+    """The server as an ASGI application; `options` of the Gymnasium environments are those of the train split."""
     return create_app(
-        GroundlingEnvironment,
+        partial(GroundlingEnvironment, view, **options),
         GroundlingAction,
         GroundlingObservation,
         env_name="groundling",

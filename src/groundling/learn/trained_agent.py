@@ -188,6 +188,22 @@ class TrainedAgent:
         """Write the agent to a file that `groundling.load` reads; `half` stores it in half precision."""
         save(path, self.checkpoint, half)
 
+    def resized(
+        self,
+        size: int | None = None,
+        objects: tuple[int, int] | None = None,
+        walls: tuple[int, int] | None = None,
+    ) -> "TrainedAgent":
+        """The same agent in a world with maps of another size; see `WorldConfig.resized`."""
+        world = self.config.world.resized(size, objects, walls)
+        if world.size != self.config.world.size and not self.model.any_size:
+            raise InputError(
+                f"size must be {self.config.world.size}, that of the maps of training, for an agent of method "
+                f"{self.model.config.method!r}, got {size}; only models with an interpreter and the planner "
+                "value_iteration work on other sizes"
+            )
+        return replace(self, config=replace(self.config, world=world))
+
     def held_out(self, split: Split) -> bool:
         """Whether training held out everything that a split tests."""
         return set(split.held_out) <= set(self.split.held_out)

@@ -24,8 +24,15 @@ export class Chips {
     this.#show([]);
   }
 
+  /** The next examples are not known yet: the element is marked as busy, and keeps those before. */
+  wait() {
+    clearTimeout(this.timer);
+    this.key = "";
+    this.element.setAttribute("aria-busy", "true");
+  }
+
   /**
-   * Show the examples for a world. Until they are there, the element is marked as busy and keeps the examples before.
+   * Show the examples for a world.
    * @param {import("./types").Scene} world
    * @param {number} agent
    * @param {string} lexicon identifies the agent and the words that it knows
@@ -35,9 +42,8 @@ export class Chips {
     const key = JSON.stringify([agent, lexicon, scene]);
     if (key === this.key) return;
     const delay = this.key ? EDIT_DELAY_MS : 0;
+    this.wait();
     this.key = key;
-    this.element.setAttribute("aria-busy", "true");
-    clearTimeout(this.timer);
     this.timer = setTimeout(() => this.#load(key, { agent, scene }), delay);
   }
 
