@@ -1,9 +1,7 @@
 """The example of a sentence-embedding model, with word counts for the model: it goes to what a sentence names."""
 
-import importlib.util
 import re
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,7 @@ import pytest
 from groundling.env import EnvOptions
 from groundling.suites.score import play
 from groundling.text import TextEpisode
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "embedding_player.py"
+from tests.load_example import load_example
 
 
 def word_counts(text: str) -> Any:
@@ -26,12 +23,7 @@ def word_counts(text: str) -> Any:
 
 @pytest.fixture(scope="module")
 def player() -> Any:
-    specification = importlib.util.spec_from_file_location("embedding_player", EXAMPLE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module.EmbeddingPlayer(word_counts)
+    return load_example("embedding_player").EmbeddingPlayer(word_counts)
 
 
 def games(player: Any, type_: str, task: str) -> list[TextEpisode]:
