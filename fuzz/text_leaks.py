@@ -21,13 +21,14 @@ import numpy as np
 from common import Rng, arguments, run
 from numpy.typing import ArrayLike
 
-from groundling.env import EnvOptions, NavQAVectorEnv
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.teacher.invented_words import LEXICONS
 from groundling.teacher.splits import JOINT, KINDS, PHASES
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import EpisodeBatch
 from groundling.text import TASKS, VIEWS, TextEpisode
+from groundling.vector_env import NavQAVectorEnv
 from groundling.world.simulation import ACTIONS
 
 OBSERVATIONS = 50

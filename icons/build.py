@@ -50,7 +50,8 @@ def main() -> None:
     entries = [{"class": icon.name, "color": icon.color, "category": icon.path.parent.name} for icon in icons]
     (DATA / "icons.json").write_text("[\n" + ",\n".join(json.dumps(entry) for entry in entries) + "\n]\n", "utf-8")
     names = ["", "", *(path.stem for path in paths)]
-    overview(sheets, names).save(OVERVIEW, optimize=True)
+    flat = overview(sheets, names).quantize(dither=Image.Dither.NONE)  # a palette: a third of the size
+    flat.save(OVERVIEW, optimize=True)
     print(f"{len(icons)} icons, {len({icon.name for icon in icons})} classes")
 
 

@@ -23,6 +23,7 @@ _ARGUMENTS = """
 """
 
 
+expect.set_options(timeout=TIMEOUT_MS)
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
@@ -77,6 +78,17 @@ def new_page(browser: Browser, width: int = 1280, height: int = 900, **options: 
     return page
 
 
+def wait_until_ready(page: Page) -> None:
+    """Wait for the world and for the examples made from it."""
+    page.locator("body[data-ready=yes]").wait_for()
+    wait_for_examples(page)
+
+
+def wait_for_examples(page: Page) -> None:
+    """Wait for the examples of the shown world, so that no control is added afterwards."""
+    expect(page.locator("#chips")).to_have_attribute("aria-busy", "false")
+
+
 @contextlib.contextmanager
 def open_scene(browser: Browser, site: Site, scene: dict[str, Any], *size: int, **options: Any) -> Iterator[Page]:
     """The page with a world; any error in the browser's console fails the test."""
@@ -108,14 +120,18 @@ def cell(page: Page, row: int, column: int) -> Locator:
 
 def expect_result(page: Page, text: str | re.Pattern[str]) -> None:
     """Wait for a text in the result beside the sentence."""
-    expect(page.locator("#result")).to_contain_text(text, timeout=TIMEOUT_MS)
+    expect(page.locator("#result")).to_contain_text(text)
+
+
+def link_text(scene: dict[str, Any]) -> str:
+    """A world as it is in a link."""
+    return base64.urlsafe_b64encode(json.dumps(scene).encode()).decode().rstrip("=")
 
 
 def open_world(page: Page, site: Site, scene: dict[str, Any]) -> None:
     """Open a link that contains a world."""
-    text = base64.urlsafe_b64encode(json.dumps(scene).encode()).decode().rstrip("=")
-    page.goto(f"{site.address}#world={text}")
-    page.locator("body[data-ready=yes]").wait_for()
+    page.goto(f"{site.address}#world={link_text(scene)}")
+    wait_until_ready(page)
 
 
 def run_sentence(page: Page, sentence: str) -> None:

@@ -16,7 +16,7 @@ from groundling.page.app_state import AppState, ServedAgent
 from groundling.page.gallery import write_gallery
 from groundling.page.limits import Limits
 from groundling.page.live_run import LiveRun
-from tests.page.site import TIMEOUT_MS, Site, expect_result, needs_chromium, new_page, run_sentence
+from tests.page.site import Site, expect_result, needs_chromium, new_page, run_sentence, wait_until_ready
 
 SECONDS = ("0", "0.001", "0.002")
 
@@ -52,15 +52,15 @@ def test_slider_shows_the_sentence_at_each_age(browser: Browser, run: Path) -> N
     with Site(str(run), "--ages", str(run)) as site:
         page = new_page(browser)
         page.goto(site.address)
-        page.locator("body[data-ready=yes]").wait_for()
+        wait_until_ready(page)
         page.get_by_label("Speed").select_option("fast")
         slider = page.get_by_label(re.compile("Age of the agent"))
         expect(slider).to_have_attribute("aria-valuetext", re.compile("the end"))
         run_sentence(page, page.get_by_label("Command or question").input_value())
-        expect(page.locator("#history .said")).to_have_count(1, timeout=TIMEOUT_MS)
+        expect(page.locator("#history .said")).to_have_count(1)
         slider.fill("0")
         expect(slider).to_have_attribute("aria-valuetext", "0 s of training")
-        expect(page.locator("#history .said")).to_have_count(2, timeout=TIMEOUT_MS)
+        expect(page.locator("#history .said")).to_have_count(2)
         page.get_by_role("button", name="Undo").click()
         expect(slider).to_have_attribute("aria-valuetext", re.compile("the end"))
         page.context.close()
@@ -71,16 +71,16 @@ def test_live_run_is_shown_while_it_learns(browser: Browser, run: Path) -> None:
     with Site("--train", str(run)) as site:
         page = new_page(browser)
         page.goto(site.address)
-        page.locator("body[data-ready=yes]").wait_for()
+        wait_until_ready(page)
         live = page.get_by_role("region", name="Training")
-        expect(live).to_contain_text(re.compile(r"\d+ s of training .*answers right \d+ %"), timeout=TIMEOUT_MS)
+        expect(live).to_contain_text(re.compile(r"\d+ s of training .*answers right \d+ %"))
         page.get_by_role("button", name="Skip the tour").click()
         run_sentence(page, "What is in the west?")
         expect_result(page, "“")
         count = page.locator("#history .said").count()
         path = run / "last.safetensors"
         path.write_bytes(path.read_bytes())  # as if the run had saved a later agent
-        expect(page.locator("#history .said")).to_have_count(count + 1, timeout=TIMEOUT_MS)
+        expect(page.locator("#history .said")).to_have_count(count + 1)
         page.context.close()
 
 

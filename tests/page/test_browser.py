@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import SCENE, png
-from tests.page.site import TIMEOUT_MS, Site, cell, expect_result, needs_chromium, open_scene, run_sentence
+from tests.page.site import Site, cell, expect_result, needs_chromium, open_scene, run_sentence
 
 pytestmark = needs_chromium
 
@@ -89,7 +89,7 @@ def test_free_form_sentence_is_run(page: Page) -> None:
 def test_commands_joined_by_then_are_done_in_turn(page: Page) -> None:
     run_sentence(page, "go to the giraffe, then the cat")
     expect(page.locator("#notice")).to_contain_text("The page splits this into 2 commands")
-    expect(page.locator("#history .said")).to_have_count(2, timeout=TIMEOUT_MS)
+    expect(page.locator("#history .said")).to_have_count(2)
     expect(page.locator("#history .said.correct")).to_have_count(2)
     expect(cell(page, 6, 6)).to_have_attribute("aria-label", re.compile("the agent, on gray cat"))
 
@@ -163,7 +163,7 @@ def teach(page: Page, name: str, examples: int = 1) -> None:
     page.get_by_role("button", name="Teach it", exact=True).click()
     for k in range(1, examples + 1):
         count = "1 example" if k == 1 else f"{k} examples"
-        expect(page.locator("#teaching [role=status]")).to_contain_text(f"with {count}", timeout=TIMEOUT_MS)
+        expect(page.locator("#teaching [role=status]")).to_contain_text(f"with {count}")
         if k < examples:
             page.get_by_role("button", name="Another example").click()
 
@@ -229,14 +229,14 @@ def test_walk_is_exported_as_gif_and_html(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#verdict")).to_contain_text("Success: target reached")
     assert page.title() == "Go to the apple. — Groundling"
     page.get_by_role("button", name="Play").click()
-    expect(page.locator("#verdict.reached")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(page.locator("#verdict.reached")).to_be_visible()
     expect(page.locator(".steps .board")).to_have_count(3)
 
 
 def test_random_sentences_are_fired_at_the_agent(page: Page) -> None:
     page.get_by_role("button", name="Break it").click()
     score = page.locator("#break-it .score")
-    expect(score).to_have_attribute("data-tried", re.compile(r"[6-9]|\d\d"), timeout=TIMEOUT_MS)
+    expect(score).to_have_attribute("data-tried", re.compile(r"[6-9]|\d\d"))
     page.get_by_role("button", name="Stop").click()
     expect(score).to_contain_text(re.compile(r"\d+ tried, \d+ failures? found"))
 

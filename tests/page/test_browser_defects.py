@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import SCENE
 from tests.page.site import (
-    TIMEOUT_MS,
     Site,
     cell,
     expect_result,
@@ -21,6 +20,7 @@ from tests.page.site import (
     open_scene,
     open_world,
     run_sentence,
+    wait_until_ready,
 )
 
 pytestmark = needs_chromium
@@ -35,6 +35,8 @@ def test_end_of_a_walk_shows_target_attention_and_object(page: Page) -> None:
     assert target is not None
     assert robot["width"] * robot["height"] < 0.4 * target["width"] * target["height"]
     expect(cell(page, 1, 1)).to_have_attribute("aria-label", re.compile(r"the agent, on red apple, (9\d|100) %"))
+    expect(page.locator(".caption")).to_have_text("where it looked last")
+    expect(page.get_by_text("this is what it computed for its last move")).to_be_visible()
     expect(page.get_by_label("Probability of each action")).to_be_hidden()  # there is no next action
 
 
@@ -70,7 +72,7 @@ def test_picture_of_any_type_and_size_is_taken(page: Page, size: tuple[int, int]
     page.get_by_label("Picture file or camera").set_input_files([image])
     page.get_by_label("Its name").fill("photo")
     page.get_by_role("button", name="Teach it", exact=True).click()
-    expect(page.locator("#teaching [role=status]")).to_contain_text("Taught “photo”", timeout=TIMEOUT_MS)
+    expect(page.locator("#teaching [role=status]")).to_contain_text("Taught “photo”")
     expect(page.get_by_role("alert")).to_be_empty()
     expect(page.locator(".before-after")).to_be_in_viewport()  # teaching happens in sight
     assert is_in_viewport(page, page.locator("#result .verdict"))
@@ -92,9 +94,8 @@ def test_dropped_and_pasted_pictures_are_taken(page: Page) -> None:
             }""",
             event,
         )
-        page.wait_for_timeout(400)
-        pixel = "(pad) => pad.getContext('2d').getImageData(96, 96, 1, 1).data[3]"
-        assert page.locator(".pad").evaluate(pixel) == 255, event
+        opaque = "document.querySelector('.pad').getContext('2d').getImageData(96, 96, 1, 1).data[3] === 255"
+        page.wait_for_function(opaque)
         page.get_by_role("button", name="Clear").first.click()
 
 
@@ -159,7 +160,7 @@ def test_result_says_why_nothing_is_right_or_wrong(
 def test_headline_is_on_the_first_screen_and_in_the_verdict(browser: Browser, site: Site) -> None:
     page = new_page(browser, 1280, 800)
     page.goto(site.address)
-    page.locator("body[data-ready=yes]").wait_for()
+    wait_until_ready(page)
     assert is_in_viewport(page, page.locator("#claim"))
     expect(page.locator("#claim")).to_contain_text("107 of its 119 nouns never occurred in a command or question")
     expect(page.get_by_role("region", name="Tour")).to_contain_text("step 1 of 5")
@@ -181,7 +182,6 @@ def test_diffuse_attention_is_visible(page: Page) -> None:
     apple = cell(page, 1, 1)
     label = apple.get_attribute("aria-label") or ""
     fraction = float(label.split(", ")[-1].removesuffix(" %")) / 100
-    page.wait_for_timeout(400)
     assert apple.evaluate(opacity) == pytest.approx(0.75 * math.sqrt(fraction), abs=0.02)
     expect(page.locator(".gate").first).to_contain_text(re.compile("spread over about|on one cell"))
 

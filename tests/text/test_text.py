@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from groundling.env import EnvOptions, NavQAVectorEnv
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.teacher.teacher import Teacher
 from groundling.text import TextEpisode, describe_view, message_text, parse_answer, parse_move, rules
+from groundling.vector_env import NavQAVectorEnv
 from groundling.world.catalog import Catalog
 from groundling.world.rendering import ansi, view_cells
 from groundling.world.scenario import Scenario

@@ -15,7 +15,7 @@ from openenv.core.env_server.types import EnvironmentMetadata
 from pydantic import Field
 
 import groundling
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.suites.suite import Suite, suite_names
 from groundling.teacher.teacher import Teacher

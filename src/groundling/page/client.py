@@ -99,11 +99,10 @@ class Client:
         return {"sentence": verbalize(scene.teacher, of_type[rng.integers(len(of_type))], rng)}
 
     def examples(self, message: Message) -> Reply:
-        """One sentence of each type that is valid in the scene."""
+        """One sentence of each type that is valid in the scene; the same scene has the same examples."""
         agent, scene = self._agent(message), self._scene(message)
-        rng = np.random.default_rng(message.integer("seed", _MAX_SEED))
         message.end()
-        return {"examples": example_sentences(agent, scene, rng)}
+        return {"examples": example_sentences(agent, scene)}
 
     def progress(self, message: Message) -> Reply:
         """How often each agent was replaced by a later one, and the metrics of a live run."""
@@ -166,7 +165,7 @@ class Client:
         agent, scene = self._agent(message), self._scene(message)
         sentence = self._sentence(message)
         file_format = message.choice("format", ("gif", "html"))
-        path = message.items("path", self.limits.walk_steps)
+        path = message.items("path", max(self.limits.walk_steps, 1 + self.app_state.scenes.base.world.step_limit))
         has_verdict = message.optional("verdict") not in (None, "")
         verdict = message.text("verdict", self.limits.verdict_chars) if has_verdict else ""
         message.end()

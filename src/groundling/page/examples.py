@@ -1,5 +1,6 @@
 """Example sentences for a scene: one of each sentence type, with words that training held out where possible."""
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,12 @@ from groundling.page.scene import Scene
 from groundling.teacher.valid_sentences import ValidSentence, valid_sentences, verbalize
 
 
-def example_sentences(agent: ClientAgent, scene: Scene, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """One sentence of each type that is valid in the scene; those with held-out words are preferred."""
+def example_sentences(agent: ClientAgent, scene: Scene) -> list[dict[str, Any]]:
+    """One sentence of each type that is valid in the scene, drawn with a seed of its own for each scenario.
+
+    Sentences with held-out words are preferred, so there is one whenever the scene allows it.
+    """
+    rng = np.random.default_rng(zlib.crc32(repr(scene.scenario).encode()))
     held_out = agent.served.held_out_words
     valid = [s for s in valid_sentences(scene.teacher, scene.scenario.state()) if agent.knows(s, scene)]
     found = []

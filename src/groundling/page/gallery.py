@@ -5,8 +5,6 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, check_int
 from groundling.page.app_state import AppState
@@ -70,7 +68,7 @@ def _walks(state: AppState, count: int) -> Iterator[tuple[Entry, str]]:
     runner = Runner(ClientAgent.of(state.agents[0]), state.inference, state.limits)
     for k in range(count):
         scene, _, _ = state.sample_world(_FIRST_SEED + k)
-        examples = example_sentences(runner.agent, scene, np.random.default_rng(k))
+        examples = example_sentences(runner.agent, scene)
         example = examples[(3 * k) % len(examples)]
         sentence = example["sentence"]
         path, reached = walk_path(runner, scene, sentence)

@@ -33,7 +33,10 @@ class Runner:
 
 
 def record_walk(runner: Runner, scene: Scene, sentence: str, path: list[Any], verdict: str = "") -> WalkRecording:
-    """The walk along a path of unchecked positions; a single position is a question or a walk that has not begun."""
+    """The walk along a path of unchecked positions; a single position is a question or a walk that has not begun.
+
+    On arrival the agent computes nothing: the last step has the explanation of the move that led there.
+    """
     scenes = [with_agent_at(scene, "path", at) for at in path] or [scene]
     check = runner.agent.check(sentence, scenes[0], runner.limits)
     steps = []
@@ -43,7 +46,8 @@ def record_walk(runner: Runner, scene: Scene, sentence: str, path: list[Any], ve
     if len(scenes) > 1:  # at the last position of a walk, the agent does not act
         move = steps[-2]["move"]
         terminated = move is not None and move["terminated"] and move["to"] == path[-1]
-        steps[-1] = {**steps[-1], "move": None, "end": "terminated" if terminated else "truncated"}
+        last = steps[-2] if terminated else steps[-1]
+        steps[-1] = {**last, "move": None, "end": "terminated" if terminated else "truncated"}
     return WalkRecording(runner.agent.served.name, scenes, check, steps, verdict)
 
 

@@ -13,6 +13,7 @@ const OVERLAYS = [
   ["value_map", "value"],
   ["none", "none"],
 ];
+const LAST = "where it looked last"; // on arrival
 const OVERLAY_TEXT = {
   x_loc: "where it looks",
   x_terr: "obstacles it sees",
@@ -82,11 +83,12 @@ export class AgentPane {
       return this.board.overlay(null);
     }
     const name = /** @type {keyof typeof OVERLAY_TEXT} */ (this.overlay.value);
-    const explanation = run.frames[Math.min(index, run.frames.length - 1)].explanation;
+    const { explanation, end } = run.frames[Math.min(index, run.frames.length - 1)];
     const map = this.detection?.map ?? (name === "none" ? null : explanation[name]);
     const isValue = !this.detection && name === "value_map";
     const found = this.detection && Math.max(...this.detection.map) < 0.05 ? "not found here" : "detection";
-    this.caption.textContent = this.detection ? `${found}: “${this.detection.word}”` : OVERLAY_TEXT[name];
+    const text = end === "terminated" && name === "x_loc" ? LAST : OVERLAY_TEXT[name];
+    this.caption.textContent = this.detection ? `${found}: “${this.detection.word}”` : text;
     if (map !== null && isValue) this.board.overlay(normalized(map), map, decimal, linear);
     else this.board.overlay(map, map, undefined, name === "x_terr" && !this.detection ? linear : Math.sqrt);
   }

@@ -5,8 +5,8 @@ import { toFile } from "./scene.js";
 
 /** @typedef {{ sentence: string, type: string, kind: string, held_out: string[] }} ExampleSentence */
 
-const REFRESH_DELAY_MS = 250;
-const SEEDS = 2 ** 31;
+const EDIT_DELAY_MS = 250;
+const RETRY_MS = 1000;
 
 export class Chips {
   /**
@@ -20,27 +20,51 @@ export class Chips {
     this.actions = actions;
     this.refresh = roving(element, "button");
     this.timer = 0;
-    this.request = 0;
+    this.key = ""; // what the examples are for: the same world has the same examples
+    this.#show([]);
   }
 
-  /** @param {import("./types").Scene} world @param {number} agent */
-  load(world, agent) {
+  /** The next examples are not known yet: the element is marked as busy, and keeps those before. */
+  wait() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.#load(world, agent), REFRESH_DELAY_MS);
+    this.key = "";
+    this.element.setAttribute("aria-busy", "true");
   }
 
-  /** @param {import("./types").Scene} world @param {number} agent */
-  async #load(world, agent) {
-    const request = ++this.request;
-    const seed = Math.floor(Math.random() * SEEDS);
-    const fields = { agent, scene: toFile(world), seed };
-    const reply = await this.connection.request("examples", fields).catch(() => ({ examples: [] }));
-    if (request === this.request) this.#show(reply.examples);
+  /**
+   * Show the examples for a world.
+   * @param {import("./types").Scene} world
+   * @param {number} agent
+   * @param {string} lexicon identifies the agent and the words that it knows
+   */
+  load(world, agent, lexicon) {
+    const scene = toFile(world);
+    const key = JSON.stringify([agent, lexicon, scene]);
+    if (key === this.key) return;
+    const delay = this.key ? EDIT_DELAY_MS : 0;
+    this.wait();
+    this.key = key;
+    this.timer = setTimeout(() => this.#load(key, { agent, scene }), delay);
+  }
+
+  /** @param {string} key @param {Record<string, unknown>} fields */
+  async #load(key, fields) {
+    let examples;
+    try {
+      ({ examples } = await this.connection.request("examples", fields));
+    } catch {
+      if (key === this.key) this.timer = setTimeout(() => this.#load(key, fields), RETRY_MS);
+      return;
+    }
+    if (key !== this.key) return; // the world has changed meanwhile
+    this.#show(examples);
+    this.element.setAttribute("aria-busy", "false");
   }
 
   /** @param {ExampleSentence[]} examples */
   #show(examples) {
-    const unheard = examples.find(({ held_out: heldOut }) => heldOut.length);
+    const heldOut = examples.filter(({ held_out: words }) => words.length);
+    const unheard = heldOut.find(({ kind }) => kind === "command") ?? heldOut[0];
     const chips = examples.filter((example) => example !== unheard).map((example) => this.#chip(example, ""));
     const first = unheard ? [this.#chip(unheard, "a word it never heard: ")] : [];
     const teach = h("button", {
@@ -49,11 +73,14 @@ export class Chips {
       text: "Teach it a word",
       onclick: this.actions.teach,
     });
-    const focused = [...this.element.children].indexOf(/** @type {Element} */ (document.activeElement));
-    this.element.replaceChildren(...first, teach, ...chips);
+    const before = [...this.element.children];
+    const focused = before.indexOf(/** @type {Element} */ (document.activeElement));
+    const after = [...first, teach, ...chips];
+    this.element.replaceChildren(...after);
     this.refresh();
-    const next = this.element.children[Math.min(focused, this.element.children.length - 1)];
-    if (focused >= 0 && next instanceof HTMLElement) next.focus({ preventScroll: true });
+    if (focused < 0) return;
+    const same = after.find(({ textContent: text }) => text === before[focused].textContent);
+    (same ?? after[Math.min(focused, after.length - 1)]).focus({ preventScroll: true });
   }
 
   /** @param {ExampleSentence} example @param {string} label */

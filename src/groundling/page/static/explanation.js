@@ -21,6 +21,8 @@ const MAPS_NOTE =
   "Terrain is where the agent sees obstacles; it does not depend on the sentence. Value is how good the agent expects " +
   "it to be to stand on each cell; it walks toward high values.";
 
+const END_NOTE = "The agent has arrived: this is what it computed for its last move.";
+
 export class Explanation {
   /**
    * `onword(word or null)` is called with the word that is pointed at, by mouse, focus or touch.
@@ -36,6 +38,7 @@ export class Explanation {
     this.words = h("div", { class: "words", role: "group", "aria-label": "Words of the sentence" });
     this.refreshWords = roving(this.words, "button");
     this.wordsNote = h("p", { class: "note", hidden: true, text: "This agent has no attention over words." });
+    this.endNote = h("p", { class: "note", hidden: true, text: END_NOTE });
     this.steps = h("ol", { class: "steps" });
     this.maps = h("div", { class: "maps" });
     this.actions = h("ul", { class: "bars", "aria-label": "Probability of each action" });
@@ -47,6 +50,7 @@ export class Explanation {
     this.element = h(
       "section",
       { class: "explanation", "aria-label": `Explanation of ${name}` },
+      this.endNote,
       part("Word attention", WORDS_NOTE, this.words, this.wordsNote),
       this.stepsPart,
       h(
@@ -68,7 +72,8 @@ export class Explanation {
    * @param {Check} check
    * @param {import("./types").Frame} frame
    */
-  show(scene, check, { at, explanation, move }) {
+  show(scene, check, { at, explanation, move, end }) {
+    this.endNote.hidden = end !== "terminated";
     this.#showWords(check, explanation);
     this.#showSteps(scene, at, check, explanation);
     this.#showMaps(scene, at, explanation);

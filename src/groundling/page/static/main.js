@@ -103,6 +103,8 @@ const tour = new Tour(byId("tour"), {
   },
   start: (world, text) => {
     setWorld(world);
+    const form = byId("sentence-form");
+    if (window.matchMedia("(max-width: 900px)").matches) window.scrollTo({ top: form.offsetTop }); // board and tour
     if (text) walks.run(text, world);
   },
   teach: goToTeaching,
@@ -160,7 +162,7 @@ async function open(
   const { scene } = await connection.request("load", { scene: file });
   const { sentence: text, ...world } = scene;
   setWorld(world, { draft: text ?? "", seed: null, ...change });
-  if (change.taught?.length) await teach.sync(change.taught);
+  if (change.taught) await teach.restore(change.taught);
   if (isLinked && text) walks.say(text);
 }
 
@@ -206,10 +208,11 @@ async function onHello(hello) {
   const before = store.state.hello?.agents.map(({ name }) => name).join();
   const isOther = before !== undefined && before !== hello.agents.map(({ name }) => name).join();
   walks.stop();
+  teach.synced = [];
   store.set({ hello, ...(isOther ? { agent: 0, said: "", runs: [], index: 0 } : {}) });
   makePanes(hello);
   if (isOpen) {
-    await teach.sync(store.state.taught).catch((error) => store.notify(error.message, true));
+    await teach.restore(store.state.taught).catch((error) => store.notify(error.message, true));
     return store.notify(isOther ? "Reconnected. The server has other agents now." : "Reconnected.");
   }
   isOpen = true;
@@ -217,7 +220,7 @@ async function onHello(hello) {
   const saved = store.saved();
   if (saved) {
     store.set(saved);
-    if (saved.taught?.length) await teach.sync(saved.taught).catch((error) => store.notify(error.message, true));
+    await teach.restore(store.state.taught).catch((error) => store.notify(error.message, true));
   } else if (!(await openLink())) {
     await newWorld();
     if (!localStorage.getItem(TOURED) && !isLink(location.hash)) store.set({ tour: 0 });
@@ -293,9 +296,12 @@ view(["hello"], ({ hello }) => {
 });
 view(["tour", "hello"], (state) => tour.show(state.tour, state.hello));
 view(["hello", "world", "taught", "before", "after"], () => teach.show());
-view(["hello", "world", "agent", "isPlaying"], (state) => {
+view(["hello", "world", "agent", "isPlaying", "runs", "index", "taught"], (state) => {
   const world = shownWorld(state);
-  if (world && state.hello && !state.isPlaying) chips.load(world, state.agent);
+  if (!world || !state.hello || state.isPlaying) return;
+  if (!teach.isSynced) return chips.wait();
+  const { name, lexicon } = state.hello.agents[state.agent];
+  chips.load(world, state.agent, [name, ...lexicon, ...teach.synced.map(({ word }) => word)].join(" "));
 });
 view(["seed"], ({ seed }) => {
   /** @type {HTMLInputElement} */ (byId("seed")).value = seed === null ? "" : String(seed);
@@ -305,7 +311,7 @@ view(["connection"], ({ connection: text }) => {
   document.body.dataset.connected = String(text === "");
 });
 view(["taught", "connection", "hello"], ({ taught, connection: text, hello }) => {
-  if (isOpen && hello && text === "" && taught !== teach.synced && !teach.isBusy) {
+  if (isOpen && hello && text === "" && !teach.isSynced && !teach.isBusy) {
     teach.sync(taught).catch((error) => store.notify(error.message, true));
   }
 });

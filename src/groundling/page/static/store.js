@@ -7,9 +7,9 @@ const MAX_UNDO = 50;
 const KEY = "groundling-state-1";
 const SAVE_DELAY_MS = 150;
 /** @type {(keyof Document)[]} */
-const DOCUMENT = ["world", "said", "runs", "index", "taught", "agent"];
+const DOCUMENT = ["world", "seed", "draft", "said", "runs", "index", "taught", "agent", "before", "after"];
 /** @type {(keyof State)[]} What a reload brings back. */
-const SAVED = [...DOCUMENT, "draft", "seed", "refusal", "speed", "history", "trials", "tour"];
+const SAVED = [...DOCUMENT, "refusal", "speed", "history", "trials", "tour"];
 
 /** @returns {State} */
 export function emptyState() {
@@ -85,20 +85,13 @@ export class Store {
     const document = from.pop();
     if (!document) return;
     to.push(this.#document());
-    this.set({
-      ...document,
-      draft: document.said || this.state.draft,
-      refusal: "",
-      isPlaying: false,
-      before: null,
-      after: null,
-    });
+    this.set({ ...document, refusal: "", isPlaying: false });
   }
 
   /** @returns {Document} */
   #document() {
-    const { world, said, runs, index, taught, agent } = this.state;
-    return { world, said, runs, index, taught, agent };
+    const { world, seed, draft, said, runs, index, taught, agent, before, after } = this.state;
+    return { world, seed, draft, said, runs, index, taught, agent, before, after };
   }
 
   notify(text = "", isError = false) {

@@ -145,6 +145,7 @@ export class Teach {
       await action();
     } catch (error) {
       this.store.notify(String(/** @type {Error} */ (error).message), true);
+      if (!this.isSynced) await this.sync(this.store.state.taught).catch(() => {}); // taught, but not asked after it
     }
     this.isBusy = false;
     this.show();
@@ -265,6 +266,17 @@ export class Teach {
   }
 
   /**
+   * Teach what was taught before, to a server that knows none of it; the name of the last word is filled in.
+   * @param {TaughtWord[]} taught
+   */
+  async restore(taught) {
+    if (taught.length) {
+      this.name.value ||= taught[taught.length - 1].word;
+      await this.sync(taught);
+    } else this.synced = taught;
+  }
+
+  /**
    * Teach every teachable agent exactly these words; the server keeps them only as long as the connection.
    * @param {TaughtWord[]} taught
    */
@@ -283,6 +295,12 @@ export class Teach {
 
   /** @type {TaughtWord[]} what the server was taught */
   synced = [];
+
+  /** Whether the server was taught what the state says. */
+  get isSynced() {
+    const { taught } = this.store.state;
+    return taught === this.synced || (!taught.length && !this.synced.length);
+  }
 }
 
 /** @param {number} a @param {number} b @param {number} size */

@@ -105,6 +105,7 @@ export class Tour {
     if (tour === null) return;
     const { steps } = plan(hello);
     const { title, text, button } = steps[tour];
+    this.element.classList.toggle("docked", tour === steps.length - 1);
     this.next = h("button", { type: "button", class: "primary", text: button, onclick: () => this.begin(tour + 1) });
     this.element.replaceChildren(
       h("p", { class: "note", text: `Tour, step ${tour + 1} of ${steps.length}` }),

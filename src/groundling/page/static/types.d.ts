@@ -151,21 +151,26 @@ export interface Trials {
   failures: { sentence: string; world: Scene; text: string }[];
 }
 
-/** The part of the state that undo restores, and that a link contains. */
+/** The part of the state that undo restores. */
 export interface Document {
   world: Scene | null;
+  /** The number from which the world was drawn, if it was. */
+  seed: number | null;
+  /** The text of the input. */
+  draft: string;
   said: string;
   runs: Run[];
   index: number;
   taught: TaughtWord[];
   agent: number;
+  /** Answers before and after the last teaching. */
+  before: Answer[] | null;
+  after: Answer[] | null;
 }
 
 export interface State extends Document {
   hello: Hello | null;
   connection: string;
-  draft: string;
-  seed: number | null;
   refusal: string;
   isPlaying: boolean;
   speed: number;
@@ -173,8 +178,6 @@ export interface State extends Document {
   trials: Trials;
   tour: number | null;
   notice: { text: string; isError: boolean };
-  before: Answer[] | null;
-  after: Answer[] | null;
 }
 
 export type Paint = (element: HTMLElement, key: string) => void;

@@ -159,7 +159,8 @@ export class Walks {
 
   /**
    * A run with one more frame, unless it has ended. A greedy agent without memory that comes back to a cell goes around
-   * forever, so its walk ends there.
+   * forever, so its walk ends there. On arrival the agent computes nothing: the last frame has the explanation of the
+   * move that led there. (It never acted on a target in training; what it would compute there says nothing.)
    * @param {Run} run
    * @param {number} pane
    * @param {Scene} world
@@ -170,12 +171,16 @@ export class Walks {
     const last = run.frames[run.frames.length - 1];
     if (last.move === null) return run;
     const { to, terminated } = last.move;
+    if (terminated) {
+      const end = { at: to, explanation: last.explanation, move: null, end: /** @type {const} */ ("terminated") };
+      return { ...run, frames: [...run.frames, end] };
+    }
     const agent = shownAgents(this.store.state)[pane];
     const { sentence_check: _check, ...frame } = await this.#step(agent, world, to, sentence);
     const maxSteps = this.store.state.hello?.max_steps ?? 0;
     const key = positionOf(to, 100);
     const isStuck = run.frames.some(({ at }) => positionOf(at, 100) === key);
-    const end = terminated ? "terminated" : isStuck ? "stuck" : run.frames.length >= maxSteps ? "truncated" : null;
+    const end = isStuck ? "stuck" : run.frames.length >= maxSteps ? "truncated" : null;
     return { ...run, frames: [...run.frames, end ? { ...frame, move: null, end } : frame] };
   }
 
