@@ -21,7 +21,7 @@ COMMANDS = {
     "models",
     *(f"study {name}" for name in ("run", "status", "table", "search", "ablations", "representations", "few-shot")),
     "figures",
-    *(f"suites {name}" for name in ("list", "check", "run")),
+    *(f"suites {name}" for name in ("list", "check", "run", "reference")),
     "leaderboard",
     *(f"export {name}" for name in ("minari", "parquet")),
     "package",
