@@ -139,6 +139,7 @@ def test_zero_threads_are_refused_by_every_command(
             assert message == f"groundling: {name} must be an integer of at least 1, got 0\n"
             refused.add(command)
     assert refused == {
+        "suites reference",
         "suites run",
         "train",
         "evaluate",
