@@ -44,7 +44,7 @@ def export_parquet(
         end = min(first + SHARD, episodes)
         paths = {kind: folder / kind / f"{first:09d}.parquet" for kind in kinds}
         kept = all(path.is_file() for path in paths.values())
-        if not kept or pq.read_metadata(paths["episodes"]).num_rows != end - first:
+        if not kept or pq.read_metadata(paths["episodes"]).num_rows < end - first:
             columns: dict[str, Columns] = {kind: defaultdict(list) for kind in kinds}
             for batch in recording.batches(first, end):
                 for episode in batch:
