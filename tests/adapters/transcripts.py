@@ -6,7 +6,7 @@ from groundling.suites.players import Player, RandomPlayer, oracle
 from groundling.suites.suite import Suite
 
 Chat = tuple[str, ...]
-PLAYERS = {"oracle": oracle, "random": RandomPlayer()}
+PLAYERS: dict[str, Player] = {"oracle": oracle, "random": RandomPlayer()}
 VIEWS = {"normal": "both", "zs1": "sentences", "zs2": "grid", "paraphrase": "sentences", "invented": "grid"}
 """How each suite is shown to the oracle."""
 CASES = [

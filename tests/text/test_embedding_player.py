@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.suites.score import play
 from groundling.text import TextEpisode
 from tests.load_example import load_example
