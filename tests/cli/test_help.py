@@ -21,7 +21,7 @@ COMMANDS = {
     "models",
     *(f"study {name}" for name in ("run", "status", "table", "search", "ablations", "representations", "few-shot")),
     "figures",
-    *(f"suites {name}" for name in ("list", "check", "run")),
+    *(f"suites {name}" for name in ("list", "check", "run", "reference")),
     "leaderboard",
     *(f"export {name}" for name in ("minari", "parquet")),
     "package",
@@ -140,6 +140,7 @@ def test_zero_threads_are_refused_by_every_command(
             assert message == f"groundling: {name} must be an integer of at least 1, got 0\n"
             refused.add(command)
     assert refused == {
+        "suites reference",
         "suites run",
         "train",
         "evaluate",

@@ -49,7 +49,7 @@ def _export(config: ExportConfig, folder: Path, episodes: int, progress: Callabl
         end = min(first + SHARD, episodes)
         paths = {kind: folder / kind / f"{first:09d}.parquet" for kind in kinds}
         kept = all(path.is_file() for path in paths.values())
-        if not kept or _rows(paths["episodes"]) != end - first:
+        if not kept or _rows(paths["episodes"]) < end - first:
             columns: dict[str, Columns] = {kind: defaultdict(list) for kind in kinds}
             for batch in recording.batches(first, end):
                 for episode in batch:
