@@ -1,11 +1,10 @@
 """A gallery of walks: HTML files that play without a server, and an index page that any static host serves."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, check_int
@@ -70,7 +69,7 @@ def _walks(state: AppState, count: int) -> Iterator[tuple[Entry, str]]:
     runner = Runner(ClientAgent.of(state.agents[0]), state.inference, state.limits)
     for k in range(count):
         scene, _, _ = state.sample_world(_FIRST_SEED + k)
-        examples = example_sentences(runner.agent, scene, np.random.default_rng(k))
+        examples = example_sentences(runner.agent, scene)
         example = examples[(3 * k) % len(examples)]
         sentence = example["sentence"]
         path, reached = walk_path(runner, scene, sentence)
@@ -84,7 +83,7 @@ def _walks(state: AppState, count: int) -> Iterator[tuple[Entry, str]]:
         if example["held_out"]:
             verdict += f" No command or question of its training contained “{example['held_out'][0]}”."
         entry = Entry(f"walk-{k + 1:02d}.html", sentence, verdict)
-        yield entry, to_html(record_walk(runner, scene, sentence, path, verdict))
+        yield entry, to_html(replace(recording, verdict=verdict))
 
 
 def _index(state: AppState, entries: list[Entry]) -> str:
