@@ -73,7 +73,12 @@ export function claimOf(hello) {
   const [agent] = hello?.agents ?? [];
   if (!agent?.held_out_words.length)
     return "Nobody ever told it what a word means: it learned from rewards and answers alone.";
-  const { held_out_words: heldOut, object_words: all, novel_words: novel } = agent;
+  const { held_out_words: heldOut, object_words: all, novel_words: novel, is_live: isLive } = agent;
+  if (isLive)
+    return (
+      `Nobody tells it what a word means, and ${heldOut.length} of its ${all} nouns never occur in a command or ` +
+      "question: watch whether it learns to understand commands with them."
+    );
   if (novel.length)
     return `Nobody ever told it what a word means, and ${heldOut.length} of its ${all} nouns it has never heard: teach it.`;
   return (
