@@ -4,7 +4,10 @@ BIN := .venv/bin
 # The CPU build of PyTorch, before anything asks for a looser version and downloads the CUDA one.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-adapters bench icons screenshots chromium node clean
+# Of the suites that `make test-adapters` plays: small or full.
+SIZE := small
+
+.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard bench icons screenshots chromium node clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
@@ -19,9 +22,34 @@ test: .venv/dev chromium node_modules/done
 
 # Adapters whose packages are large, or exclude those of `test`: each in an environment of its own.
 test-adapters: .venv-inspect/done .venv-openenv/done .venv-trl/done
-	.venv-inspect/bin/pytest tests/adapters/test_inspect.py
-	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py
-	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py
+	.venv-inspect/bin/pytest tests/adapters/test_inspect.py --suite-size $(SIZE)
+	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py --suite-size $(SIZE)
+	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py --suite-size $(SIZE)
+
+# After a change of the pretrained weights: the rows of the agents, and the page of all rows.
+leaderboard: .venv/dev
+	$(BIN)/groundling suites reference normal zs1-50 zs2-50
+	printf '# Leaderboard\n\n' > docs/leaderboard.md
+	$(BIN)/groundling leaderboard --markdown >> docs/leaderboard.md
+	$(BIN)/groundling leaderboard --markdown --size small >> docs/leaderboard.md
+
+# The wheel and the source distribution, in dist.
+package: .venv-build/done
+	rm -rf dist
+	.venv-build/bin/python -m build --outdir dist
+
+# Both in an empty environment of every Python here; PYTHONS="..." chooses others.
+test-package: package
+	.venv-build/bin/pytest -q packaging/test_wheel.py
+
+# The lowest versions of all dependencies, except PyTorch and the tools that only check style and types.
+test-oldest: .venv-oldest/done
+	.venv-oldest/bin/pytest -q --ignore tests/page --ignore tests/adapters --ignore tests/study -m "not slow" tests
+
+coverage: .venv/dev chromium
+	$(BIN)/python -m coverage erase
+	$(BIN)/pytest -q --numprocesses 2 --dist loadfile --cov --cov-report= tests
+	$(BIN)/python -m coverage report
 
 bench: .venv/dev
 	$(BIN)/groundling bench world
@@ -65,8 +93,21 @@ node_modules/done: package.json package-lock.json | node
 	.venv-trl/bin/pip install --quiet --editable '.[trl]' pytest
 	touch $@
 
+.venv-build/done:
+	$(PYTHON) -m venv .venv-build
+	.venv-build/bin/pip install --quiet build pytest
+	touch $@
+
+.venv-oldest/done: pyproject.toml packaging/oldest.py
+	$(PYTHON) -m venv .venv-oldest
+	$(PYTHON) packaging/oldest.py agent study page export offline dev > .venv-oldest/constraints.txt
+	.venv-oldest/bin/pip install --quiet $(TORCH)
+	.venv-oldest/bin/pip install --quiet --constraint .venv-oldest/constraints.txt \
+		--editable '.[agent,study,page,export,offline,dev]'
+	touch $@
+
 clean:
-	rm -rf .venv .venv-inspect .venv-openenv .venv-trl node_modules out
+	rm -rf .venv .venv-build .venv-inspect .venv-oldest .venv-openenv .venv-trl node_modules dist out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv

@@ -342,6 +342,24 @@ def odd_file(kind: str, folder: Path, name: str, content: bytes) -> Path:
     return path
 
 
+def damaged_file(
+    rng: Rng, folder: Path, name: str, value: Any, lines: int = 1, odd_files: bool = True
+) -> tuple[str, Path]:
+    """A file of JSON with a change of its bytes, of its value, or (with `odd_files`) of the file itself."""
+    path = folder / name
+    text = json.dumps(value)
+    kind = str(rng.choice(["bytes", "value", "value", "value", *["file"] * odd_files]))
+    if kind == "file":
+        odd = str(rng.choice(FILE_KINDS))
+        return odd, odd_file(odd, folder, name, text.encode())
+    what, changed = mutate_json(rng, value) if kind == "value" else ("", text)
+    data = "\n".join([text] * (lines - 1) + [changed]).encode()
+    if kind == "bytes":
+        what, data = mutate_bytes(rng, data)
+    path.write_bytes(data)
+    return what, path
+
+
 @contextlib.contextmanager
 def without_root() -> Iterator[None]:
     """Act as a user for whom permissions count: root reads everything."""

@@ -18,11 +18,11 @@ from common import MAX_SECONDS, Rng, arguments, run
 from gymnasium.vector import AutoresetMode
 from icon_folders import write_icons
 
-from groundling.env import NavQAVectorEnv, NavVectorEnv
 from groundling.errors import InputError
 from groundling.teacher.invented_words import LEXICONS
 from groundling.teacher.language import Language
 from groundling.teacher.splits import JOINT, KINDS
+from groundling.vector_env import NavQAVectorEnv, NavVectorEnv
 from groundling.world.map_generation import GENERATORS
 from groundling.world.types import FREE_CELLS, MAX_OBJECTS
 

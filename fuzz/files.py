@@ -16,11 +16,10 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from common import FILE_KINDS, Make, Rng, Use, arguments, mutate_bytes, mutate_json, odd_file, run, without_root
+from common import Make, Rng, Use, arguments, damaged_file, mutate_bytes, mutate_json, odd_file, run, without_root
 from safetensors.torch import save as to_bytes
 
 from groundling.agent import AgentConfig
@@ -35,8 +34,9 @@ from groundling.page.uploads import png_base64
 from groundling.read_json import read_json
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
+from groundling.teacher.make_teacher import make_split, make_teacher
 from groundling.teacher.splits import KINDS, PHASES, Split
-from groundling.teacher.teacher import Teacher, make_split, make_teacher
+from groundling.teacher.teacher import Teacher
 from groundling.teacher.valid_sentences import valid_sentences
 from groundling.world.catalog import Catalog
 from groundling.world.scenario import Scenario
@@ -51,22 +51,6 @@ EPISODE = {
 SCRIPTED = EPISODE | {"target": [0, 1], "actions": ["up", "up", "left", "up", "left"], "max_steps": 9}
 Change = Callable[[Rng, Path], str]
 """Damages the folder of a run; returns how."""
-
-
-def damaged_file(rng: Rng, folder: Path, name: str, value: Any, lines: int = 1) -> tuple[str, Path]:
-    """A file of JSON with a change of its bytes, of its value, or of the file itself."""
-    path = folder / name
-    text = json.dumps(value)
-    kind = str(rng.choice(["bytes", "value", "value", "value", "file"]))
-    if kind == "file":
-        odd = str(rng.choice(FILE_KINDS))
-        return odd, odd_file(odd, folder, name, text.encode())
-    what, changed = mutate_json(rng, value) if kind == "value" else ("", text)
-    data = "\n".join([text] * (lines - 1) + [changed]).encode()
-    if kind == "bytes":
-        what, data = mutate_bytes(rng, data)
-    path.write_bytes(data)
-    return what, path
 
 
 # Replay files

@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from common import Rng, arguments, mutate_bytes, run, without_root
+from common import FILE_KINDS, Rng, arguments, mutate_bytes, odd_file, run, without_root
 from PIL import Image
 
-from groundling.env import NavVectorEnv
+from groundling.vector_env import NavVectorEnv
 from groundling.world.catalog import Catalog
 
 LINES = (
@@ -185,23 +185,17 @@ def change_names(rng: Rng, folder: Path) -> str:
 def change_files(rng: Rng, folder: Path) -> str:
     """No ordinary file where one is listed."""
     path = folder / str(rng.choice([*ICONS, "properties.txt"]))
-    kind = str(rng.choice(["missing", "folder", "FIFO", "locked", "link to itself", "link to /dev/zero", "empty"]))
+    kind = str(rng.choice([*FILE_KINDS, "empty"]))
     content = path.read_bytes() if path.is_file() else b""
     if path.is_dir():
         shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "FIFO":
-        os.mkfifo(path)
-        path.chmod(0o666)
-    elif kind == "locked":
-        path.write_bytes(content)
-        (path if rng.integers(2) else path.parent).chmod(0)
-    elif kind.startswith("link"):
-        path.symlink_to(path if kind == "link to itself" else "/dev/zero")
-    elif kind == "empty":
+    if kind == "empty":
         path.write_bytes(b"")
+    elif kind == "in a locked folder":
+        path.write_bytes(content)
+        path.parent.chmod(0)
+    else:
+        odd_file(kind, path.parent, path.name, content)
     return f"{path.name}: {kind}"
 
 

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from common import FILE_KINDS, Rng, arguments, mutate_bytes, odd_file, run, without_root
 
-from groundling.env import NavQAVectorEnv
 from groundling.errors import InputError
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import TABLES
+from groundling.vector_env import NavQAVectorEnv
 from groundling.world.catalog import Catalog
 
+ROOT = Path(__file__).parents[1]
 STEPS = 10
 HEAD = 'format = "groundling-language-1"\n'
 PAPER = resources.files("groundling.teacher").joinpath("language.toml").read_text("utf-8")
@@ -72,20 +73,7 @@ rec_near = {{ reference = "near_between", asked = "color", frames = ["hey {{loc2
 apple = "apfel"
 north = "norden"
 """
-SIZES = f"""{HEAD}extends = "paper"
-[words]
-"grammatical+" = "size"
-size = "small big"
-[slots]
-size = "size"
-[attributes]
-size = {{ of = "icon" }}
-[references]
-sized = "{{size}} {{col}} {{obj}}"
-[types]
-nav_size = {{ reference = "sized", asked = "go", frames = "command", np = "the {{size}} {{col}} {{obj}}", bare = "{{size}} {{col}} {{obj}}" }}
-rec_size = {{ reference = "object", asked = "size", frames = ["what is the size of the {{obj}} ?"] }}
-"""  # noqa: E501 - TOML has no line breaks in a table
+SIZES = (ROOT / "examples" / "own_words.toml").read_text("utf-8")
 BASES = (PAPER, PAPER, SMALL, TWO_STEPS, TWO_STEPS, SIZES)
 TOKEN = re.compile(r"\{\w+\}|\w+|[^\w\s]|\n")
 ODD_WORDS = (

@@ -11,7 +11,6 @@ that are not equivalent are killed. Sixty take about half an hour on an idle cor
 """
 
 import argparse
-import ast
 import json
 import os
 import re
@@ -21,13 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
 import numpy as np
+from mutations import Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "groundling"
@@ -36,9 +36,16 @@ BAR = 0.95
 MAX_SECONDS = (180.0, 600.0, 1800.0)
 """For the tests of each step; a mutant that takes longer is killed."""
 
-ENV = ("tests/test_env.py",)
+ENV = ("tests/test_env.py", "tests/test_env_arguments.py")
 TEACHER = ("tests/teacher/test_teacher.py",)
-AGENT = ("tests/agent/test_agent.py", "tests/learn/test_trained_agent.py")
+AGENT = ("tests/agent/test_agent.py", "tests/agent/test_grounding.py", "tests/learn/test_trained_agent.py")
+LANGUAGE = (
+    "tests/teacher/test_language.py",
+    "tests/teacher/test_references.py",
+    "tests/teacher/test_refused_languages.py",
+    "tests/teacher/test_grammar.py",
+)
+SPLITS = ("tests/teacher/test_splits.py", "tests/teacher/test_split_sampling.py")
 TRAINER = ("tests/learn/test_stages.py", "tests/learn/test_trainer.py")
 TESTS: dict[str, tuple[str, ...]] = {
     "world/simulation.py": ("tests/world/test_simulation.py", "tests/world/test_scripted_episodes.py", *ENV),
@@ -48,11 +55,25 @@ TESTS: dict[str, tuple[str, ...]] = {
     "world/rendering.py": ("tests/world/test_simulation.py", "tests/world/test_catalog.py", *ENV),
     "world/scenario.py": ("tests/world/test_scenario.py", "tests/world/test_scripted_episodes.py"),
     "world/catalog.py": ("tests/world/test_catalog.py", "tests/world/test_simulation.py", *ENV),
-    "teacher/language.py": ("tests/teacher/test_language.py", "tests/teacher/test_grammar.py"),
-    "teacher/references.py": ("tests/teacher/test_valid_sentences.py", "tests/teacher/test_language.py", *TEACHER),
+    **dict.fromkeys(
+        (
+            "teacher/language.py",
+            "teacher/language_file.py",
+            "teacher/reference_expressions.py",
+            "teacher/sentence_types.py",
+            "teacher/translation.py",
+            "teacher/vocabulary.py",
+        ),
+        LANGUAGE,
+    ),
+    "teacher/attribute_rules.py": ("tests/teacher/test_references.py",),
+    "teacher/language_tables.py": ("tests/teacher/test_valid_sentences.py", *LANGUAGE, *SPLITS, *TEACHER),
+    "teacher/references.py": ("tests/teacher/test_valid_sentences.py", "tests/teacher/test_references.py", *TEACHER),
+    "teacher/allowed_table.py": (*SPLITS, "tests/teacher/test_many_classes.py"),
+    "teacher/sampling_rules.py": (*SPLITS, *TEACHER, *ENV),
     "teacher/episode_sampling.py": (*TEACHER, *ENV),
     "teacher/curriculum.py": ("tests/teacher/test_curriculum.py", *TEACHER, *ENV),
-    "teacher/splits.py": ("tests/teacher/test_splits.py", *TEACHER),
+    "teacher/splits.py": (*SPLITS, *TEACHER),
     "teacher/grammar.py": ("tests/teacher/test_grammar.py", "tests/teacher/test_valid_sentences.py", *TEACHER),
     "teacher/teacher.py": (*TEACHER, *ENV),
     "teacher/valid_sentences.py": ("tests/teacher/test_valid_sentences.py", *TEACHER),
@@ -100,8 +121,8 @@ NOT_RUN = ("tests/learn/test_trained_agent.py::test_load_and_teach_have_the_stat
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "teacher/teacher.py",
-        "(type_.fewest_objects, self._classes_needed[type_.name] or 0, type_.in_line) for type_ in language.types",
+        "teacher/sampling_rules.py",
+        "(type_.fewest_objects, self.classes_needed[type_.name] or 0, type_.in_line) for type_ in language.types",
         "0 to 1: `0`",
     ): "compared only with numbers of classes, which are at least 1",
     ("evaluation/evaluator.py", "asked = question.type >= 0", "0 to 1: `0`"): (
@@ -109,40 +130,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ),
 }
 """Mutants that change nothing that can be observed, judged by hand: file, line and mutation, and why."""
-
-COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], str]] = {
-    ast.Lt: (ast.LtE, "< to <="),
-    ast.LtE: (ast.Lt, "<= to <"),
-    ast.Gt: (ast.GtE, "> to >="),
-    ast.GtE: (ast.Gt, ">= to >"),
-    ast.Eq: (ast.NotEq, "== to !="),
-    ast.NotEq: (ast.Eq, "!= to =="),
-}
-OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], str]] = {
-    ast.Add: (ast.Sub, "+ to -"),
-    ast.Sub: (ast.Add, "- to +"),
-    ast.Mult: (ast.FloorDiv, "* to //"),
-    ast.FloorDiv: (ast.Mult, "// to *"),
-}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change of one file."""
-
-    file: str
-    line: int
-    start: int
-    end: int
-    """Bytes of the file that are replaced."""
-    text: str
-    mutation: str
-    source: str
-    """The line, as it was."""
-
-    @property
-    def equivalent(self) -> str | None:
-        return EQUIVALENT.get((self.file, self.source, self.mutation))
 
 
 @dataclass(frozen=True)
@@ -161,66 +148,9 @@ class Result:
     seconds: float
 
 
-def mutants(file: str, content: bytes) -> list[Mutant]:
-    """All mutants of a file."""
-    starts = [0]
-    for line in content.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-
-    def make(node: ast.expr | ast.stmt, text: str, mutation: str) -> Mutant:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        start, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
-        source = content[starts[node.lineno - 1] : starts[node.lineno]].decode().strip()
-        part = " ".join(content[start:end].decode().split())
-        return Mutant(file, node.lineno, start, end, text, f"{mutation}: `{part:.60}`", source)
-
-    return [make(*change) for node in _code(ast.parse(content)) for change in _changes(node)]
-
-
-def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree without annotations, decorators, error messages, strings and names for others."""
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.Assert | ast.JoinedStr):
-                continue
-            if isinstance(child, ast.keyword) and child.arg == "strict":  # of zip, an assertion
-                continue
-            if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "__all__":
-                continue
-            yield from _code(child)
-
-
-def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """What can be changed at a node: the node, its new text, and words for the change."""
-    match node:
-        case ast.Compare(left, ops, comparators):
-            for k, op in enumerate(ops):
-                if type(op) in COMPARISONS:
-                    new, words = COMPARISONS[type(op)]
-                    changed = ast.Compare(left, [*ops[:k], new(), *ops[k + 1 :]], comparators)
-                    yield node, f"({ast.unparse(changed)})", words if len(ops) == 1 else f"{words} ({k})"
-        case ast.BinOp(left, op, right) if type(op) in OPERATORS and not isinstance(left, ast.List | ast.JoinedStr):
-            other, words = OPERATORS[type(op)]
-            yield node, f"({ast.unparse(ast.BinOp(left, other(), right))})", words
-        case ast.BoolOp(op, values):
-            new_op, words = (ast.Or(), "and to or") if isinstance(op, ast.And) else (ast.And(), "or to and")
-            yield node, f"({ast.unparse(ast.BoolOp(new_op, values))})", words
-        case ast.UnaryOp(ast.Not(), operand):
-            yield node, f"({ast.unparse(operand)})", "not removed"
-        case ast.Constant(value=bool(value)):
-            yield node, str(not value), f"{value} to {not value}"
-        case ast.Constant(value=int(value)):
-            yield node, str(value + 1), f"{value} to {value + 1}"
-        case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
-            yield node, "return None", "return None"
-        case ast.AugAssign():
-            yield node, "pass", "statement removed"
-        case ast.Assign(targets=targets) if all(isinstance(t, ast.Subscript | ast.Attribute) for t in targets):
-            yield node, "pass", "statement removed"
+def equivalent(mutant: Mutant) -> str | None:
+    """Why a mutant changes nothing; None if it may."""
+    return EQUIVALENT.get((mutant.file, mutant.source, mutant.mutation))
 
 
 def sample(count: int, seed: int) -> list[Mutant]:
@@ -302,11 +232,11 @@ STEPS: tuple[Callable[[Sequence[str]], list[str]], ...] = (
 """Arguments of pytest for each step, given the tests of a file."""
 
 
-def show(result: Result, equivalent: str | None = None) -> None:
+def show(result: Result, why_equivalent: str | None = None) -> None:
     if result.killed_by:
         outcome = f"killed by {result.killed_by}"
     else:
-        outcome = f"survived, equivalent: {equivalent}" if equivalent else f"SURVIVED step {result.step}"
+        outcome = f"survived, equivalent: {why_equivalent}" if why_equivalent else f"SURVIVED step {result.step}"
     print(f"{result.index:3} {result.file}:{result.line}: {result.mutation} in {result.source!r}")
     print(f"    {outcome} ({result.seconds:.0f} s)", flush=True)
 
@@ -350,19 +280,19 @@ def run(options: argparse.Namespace) -> int:
 
         for step in range(3 if options.slow else 2):
             left = [k for k in indices if k not in known or (known[k].killed_by is None and known[k].step < step)]
-            left = [k for k in left if step == 0 or not chosen[k].equivalent]
+            left = [k for k in left if step == 0 or not equivalent(chosen[k])]
             if left:
                 first = sorted({test for k in left for test in TESTS[chosen[k].file]}) if step == 0 else []
                 check_unmutated(workplaces, STEPS[step](first))
             for future in as_completed([pool.submit(test, k, step) for k in left]):
                 result = future.result()
                 known[result.index] = result
-                show(result, chosen[result.index].equivalent)
+                show(result, equivalent(chosen[result.index]))
                 if options.log:
                     with options.log.open("a", encoding="utf-8") as log:
                         log.write(json.dumps(asdict(result)) + "\n")
     survivors = [k for k in indices if known[k].killed_by is None]
-    holes = [k for k in survivors if not chosen[k].equivalent]
+    holes = [k for k in survivors if not equivalent(chosen[k])]
     count = len(indices) - len(survivors)
     print(f"{len(indices)} mutants: {count} killed, {len(survivors) - len(holes)} equivalent, {len(holes)} survived")
     for k in holes:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from common import Rng, arguments, mutate_bytes, run
 
-from groundling.env import NavQAVectorEnv, NavVectorEnv
+from groundling.vector_env import NavQAVectorEnv, NavVectorEnv
 
 STEPS = 200
 OPTIONS: list[dict[str, Any]] = [

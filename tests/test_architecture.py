@@ -1,6 +1,7 @@
-"""Imports go one way: a package imports only packages that precede it in `ORDER`."""
+"""Imports go one way: a package imports only packages that precede it in `ORDER`. Files stay short."""
 
 import ast
+import statistics
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import groundling
 
 SOURCE = Path(groundling.__file__).parent
+ROOT = Path(__file__).parents[1]
+MAX_LINES, MAX_MEDIAN_LINES = 400, 150
 ORDER = [
     "errors",
     "read_json",
@@ -22,6 +25,7 @@ ORDER = [
     "text",
     "env_options",
     "env_arrays",
+    "vector_env",
     "env",
     "agent",
     "rollout",
@@ -94,3 +98,13 @@ def test_agent_imports_neither_world_nor_teacher() -> None:
 def test_package_itself_imports_only_extras() -> None:
     """`import groundling` must be fast, and work without the optional dependencies."""
     assert imports((SOURCE / "__init__.py").read_text("utf-8"), only_at_import=True) == {"extras"}
+
+
+def test_files_are_short() -> None:
+    """Code of all kinds; data and the log of experiments are not meant to be read from end to end."""
+    folders = [SOURCE, *(ROOT / name for name in ("tests", "examples", "fuzz", "icons", "packaging"))]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".js", ".css", ".html")]
+    lines = {path: path.read_text("utf-8").count("\n") for path in files}
+    assert len(lines) > 300
+    assert not {str(path): count for path, count in lines.items() if count > MAX_LINES}
+    assert statistics.median(lines.values()) <= MAX_MEDIAN_LINES

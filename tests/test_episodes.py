@@ -146,7 +146,7 @@ def test_rollout_returns_the_step_before_episodes_are_replaced() -> None:
 
 @pytest.mark.parametrize("bonus", [0.001, -0.25, 2.0])
 def test_reward_of_a_right_answer_is_added_in_the_env_and_in_the_loop(bonus: float) -> None:
-    from groundling.env import NavQAVectorEnv
+    from groundling.vector_env import NavQAVectorEnv
 
     envs = NavQAVectorEnv(30, rewards={"right_answer": bonus}, observation="cells")
     envs.reset(seed=5)

@@ -20,9 +20,12 @@ ARGUMENTS = {
     "checkpoints": "--count 15",
     "snapshots": "--count 15 --bounds-checked 0",
     "files": "--count 5",
+    "results": "--count 15",
     "icon_folders": "--count 15",
     "env_options": "--count 5 --steps 300",
     "language_files": "--count 100",
+    "replies": "--count 1000",
+    "text_leaks": "--count 20",
 }
 
 
@@ -33,6 +36,18 @@ def test_script_finds_nothing(script: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "0 tracebacks, 0 crashes, 0 over time" in result.stdout
+
+
+def test_mutated_files_and_their_tests_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    mutants = importlib.import_module("mutants")
+    paths = [mutants.PACKAGE / file for file in mutants.TESTS]
+    paths += [mutants.ROOT / test for tests in (*mutants.TESTS.values(), mutants.ALL_TESTS) for test in tests]
+    assert not [path for path in paths if not path.exists()]
+    found = {mutant.mutation.partition(":")[0] for mutant in mutants.sample(500, 0)}
+    assert {"< to <=", "+ to -", "return None", "0 to 1", "statement removed"} <= found
+    for file, line, _ in mutants.EQUIVALENT:
+        assert line in (mutants.PACKAGE / file).read_text("utf-8")
 
 
 def use_badly(number: int) -> None:

@@ -14,14 +14,14 @@ from groundling.extras import needs
 if TYPE_CHECKING:
     from groundling.learn.trained_agent import TrainedAgent
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 __all__ = ["load", "teach"]
 
 for _name in ("Nav", "NavQA"):
     gymnasium.register(
         id=f"groundling/{_name}-v0",
         entry_point=f"groundling.env:{_name}Env",
-        vector_entry_point=f"groundling.env:{_name}VectorEnv",
+        vector_entry_point=f"groundling.vector_env:{_name}VectorEnv",
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from groundling.errors import InputError, check_choice, check_int, nearest
 from groundling.teacher.invented_words import with_lexicon
 from groundling.teacher.language import Language
+from groundling.teacher.make_teacher import make_teacher
 from groundling.teacher.splits import Split, check_holdout
-from groundling.teacher.teacher import Teacher, make_teacher
+from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
 from groundling.world.catalog import Catalog
 from groundling.world.types import Rewards, WorldConfig

@@ -76,6 +76,8 @@ def _typed(hint: Any, value: Any, what: str) -> Any:
             return None
         (inner,) = (argument for argument in arguments if argument is not type(None))
         return _typed(inner, value, what)
+    if hint is Any:
+        return value
     if dataclasses.is_dataclass(hint):
         return from_plain(hint, value, what)  # type: ignore[arg-type]
     if origin is tuple and isinstance(value, list | tuple):

@@ -92,9 +92,14 @@ def show(state: State, view: str, catalog: Catalog) -> tuple[str, str | None]:
         text = f"{key}\n{ansi(state, catalog)[0]}"
     if view not in ("picture", "both"):
         return text, None
+    return text, data_url(Image.fromarray(draw(map_cells(state), catalog.pictures[DISPLAY_PIXELS])[0]))
+
+
+def data_url(picture: Image.Image) -> str:
+    """A picture as the data URL of a PNG file."""
     png = io.BytesIO()
-    Image.fromarray(draw(map_cells(state), catalog.pictures[DISPLAY_PIXELS])[0]).save(png, format="PNG")
-    return text, f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"
+    picture.save(png, format="PNG")
+    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"
 
 
 def rules(teacher: Teacher, task: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
@@ -10,45 +11,36 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from groundling.adapters.inspect_tasks import groundling_suite
 from groundling.suites.players import RandomPlayer, oracle
 from groundling.suites.suite import Suite
-from tests.adapters.transcripts import transcripts
+from tests.adapters.transcripts import VIEWS, transcripts
 
 
-def run(player: Any, name: str, view: str, folder: Path) -> tuple[Any, list[bool]]:
-    replies, success = transcripts(player, Suite.load(name), view)
+def shown_by_inspect(message: Any) -> str:
+    """All that is in a message of Inspect."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n\n".join(part.text if part.type == "text" else part.image for part in message.content)
+
+
+@pytest.mark.parametrize("player", [oracle, RandomPlayer()], ids=["oracle", "random"])
+@pytest.mark.parametrize(("name", "view"), VIEWS.items())
+def test_players_score_as_without_inspect(player: Any, name: str, view: str, size: str, tmp_path: Path) -> None:
+    replies, success = transcripts(player, Suite.load(name, size), view)
 
     def reply(messages: list[Any], *_: Any) -> ModelOutput:
-        output = ModelOutput.from_content("mockllm", replies[tuple(message.text for message in messages)])
+        output = ModelOutput.from_content("mockllm", replies[tuple(map(shown_by_inspect, messages))])
         output.usage = ModelUsage()  # otherwise Inspect downloads a tokenizer to count tokens
         return output
 
     model = get_model("mockllm/model", custom_outputs=reply, memoize=False)
-    task = groundling_suite(name, view=view)
-    (log,) = inspect_eval(task, model=model, log_dir=str(folder), display="none", max_samples=1)
+    task = groundling_suite(name, size, view)
+    (log,) = inspect_eval(task, model=model, log_dir=str(tmp_path), display="none", max_samples=1)
     assert log.status == "success"
-    return log, success
-
-
-VIEWS = {"normal": "sentences", "zs1": "sentences", "zs2": "grid", "paraphrase": "sentences", "invented": "grid"}
-
-
-@pytest.mark.parametrize(("name", "view"), VIEWS.items())
-def test_oracle_scores_everything(name: str, view: str, tmp_path: Path) -> None:
-    log, _ = run(oracle, name, view, tmp_path)
-    metrics = log.results.scores[0].metrics
-    assert metrics["accuracy"].value == 1
-    assert metrics["nav"].value == metrics["qa"].value == 1
-
-
-def test_random_player_scores_as_without_inspect(tmp_path: Path) -> None:
-    log, success = run(RandomPlayer(), "normal", "sentences", tmp_path)
     values = {sample.metadata["episode"]: sample.scores["success"].value == "C" for sample in log.samples}
-    assert [values[i] for i in range(200)] == success
-
-
-def test_pictures_are_images(tmp_path: Path) -> None:
-    sample = groundling_suite("normal", view="both").dataset[0]
-    kinds = [part.type for part in sample.input[0].content]
-    assert "image" in kinds
+    assert [values[i] for i in range(len(success))] == success
+    metrics = log.results.scores[0].metrics
+    assert metrics["accuracy"].value == pytest.approx(np.mean(success))
+    if player is oracle:
+        assert metrics["nav"].value == metrics["qa"].value == 1
 
 
 def test_samples_hold_nothing_of_the_truth() -> None:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -12,15 +13,16 @@ from openenv.core import GenericEnvClient
 
 from groundling.adapters.openenv_server import GroundlingEnvironment, make_app
 from groundling.suites.players import RandomPlayer, oracle
-from groundling.suites.suite import Suite, suite_names
+from groundling.suites.suite import Suite
 from tests.adapters.free_port import free_port
-from tests.adapters.transcripts import transcripts
+from tests.adapters.transcripts import VIEWS, shown, transcripts
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def serve(view: str) -> Iterator[str]:
+    """The address of a server."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(make_app(), host="127.0.0.1", port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(make_app(view), host="127.0.0.1", port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -30,33 +32,34 @@ def address() -> Iterator[str]:
     thread.join(10)
 
 
-@pytest.mark.parametrize("name", suite_names())
-def test_players_score_as_without_openenv(name: str, address: str) -> None:
+@pytest.mark.parametrize(("name", "view"), VIEWS.items())
+def test_players_score_as_without_openenv(name: str, view: str, size: str) -> None:
+    suite = Suite.load(name, size)
     for player in (oracle, RandomPlayer()):
-        replies, success = transcripts(player, Suite.load(name), "sentences")
+        replies, success = transcripts(player, suite, view)
         scored = []
-        with GenericEnvClient(base_url=address).sync() as client:
-            for index in range(200):
+        with serve(view) as address, GenericEnvClient(base_url=address).sync() as client:
+            for index in range(len(suite)):
                 result = client.reset(split=name, index=index)
-                chat = [result.observation["text"]]
+                chat = [shown(result.observation["content"])]
                 while not result.done:
                     reply = replies[tuple(chat)]
                     result = client.step({"reply": reply})
-                    chat += [reply, result.observation["text"]]
+                    chat += [reply, shown(result.observation["content"])]
                 scored.append(result.observation["metadata"]["success"])
         assert scored == success
         if player is oracle:
             assert all(success)
 
 
-def test_task_api(address: str) -> None:
-    splits = httpx.get(f"{address}/groundling/splits").json()
-    assert [split["name"] for split in splits] == ["train", "normal", "zs1", "zs2", "paraphrase", "invented"]
-    count = httpx.post(f"{address}/groundling/num_tasks", json={"split": "zs1"}).json()
-    assert count == {"num_tasks": 2000}
-    task = httpx.post(f"{address}/groundling/task", json={"split": "zs1", "index": 3}).json()["task"]
-    assert task == {"id": "zs1-3", "index": 3, "type": Suite.load("zs1")[3].type}
-    assert httpx.post(f"{address}/groundling/task", json={"split": "zs1", "index": 2000}).status_code == 400
+def test_task_api() -> None:
+    with serve("sentences") as address, httpx.Client(base_url=f"{address}/groundling/") as client:
+        splits = client.get("splits").json()
+        assert [split["name"] for split in splits] == ["train", "normal", "zs1", "zs2", "paraphrase", "invented"]
+        assert client.post("num_tasks", json={"split": "zs1"}).json() == {"num_tasks": 2000}
+        task = client.post("task", json={"split": "zs1", "index": 3}).json()["task"]
+        assert task == {"id": "zs1-3", "index": 3, "type": Suite.load("zs1")[3].type}
+        assert client.post("task", json={"split": "zs1", "index": 2000}).status_code == 400
 
 
 def test_seed_controls_the_episode() -> None:

@@ -7,22 +7,31 @@ import pytest
 
 from groundling.adapters.trl_environment import GroundlingEnvironment, environment_factory, rows, suite_rows
 from groundling.suites.players import RandomPlayer, oracle
-from groundling.suites.suite import Suite, suite_names
-from tests.adapters.transcripts import transcripts
+from groundling.suites.suite import Suite
+from groundling.text import data_url
+from tests.adapters.transcripts import VIEWS, transcripts
 
 
-@pytest.mark.parametrize("name", suite_names())
-def test_players_score_as_without_trl(name: str) -> None:
+def shown_by_trl(content: Any) -> str:
+    """All that the environment returns; a picture as the data URL of a PNG file."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(part["text"] if part["type"] == "text" else data_url(part["image"]) for part in content)
+
+
+@pytest.mark.parametrize(("name", "view"), VIEWS.items())
+def test_players_score_as_without_trl(name: str, view: str, size: str) -> None:
+    suite = Suite.load(name, size)
     for player in (oracle, RandomPlayer()):
-        replies, success = transcripts(player, Suite.load(name), "sentences")
-        env = environment_factory()()
+        replies, success = transcripts(player, suite, view)
+        env = environment_factory(view)()
         rewards = []
-        for i, row in enumerate(suite_rows(name)):
-            tool = env.answer if Suite.load(name)[i].task == "qa" else env.move
-            chat = [str(env.reset(**row))]
+        for i, row in enumerate(suite_rows(name, size)):
+            tool = env.answer if suite[i].task == "qa" else env.move
+            chat = [shown_by_trl(env.reset(**row))]
             while tuple(chat) in replies:
                 reply = replies[tuple(chat)]
-                chat += [reply, str(tool(reply))]
+                chat += [reply, shown_by_trl(tool(reply))]
             rewards.append(env.get_reward())
         assert rewards == list(map(float, success))
         if player is oracle:

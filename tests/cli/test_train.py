@@ -14,7 +14,7 @@ from rich.console import Console
 from groundling.agent import AgentConfig
 from groundling.cli.train import TrainOptions, format_metrics, parse_train, training_bars
 from groundling.learn.config import TrainConfig
-from groundling.learn.presets import PRESETS
+from groundling.learn.presets import PRESETS, defaults_of
 from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.study.ablations import ablation_runs
 from groundling.study.grid import GRID
@@ -47,6 +47,8 @@ def parse(command: str) -> TrainConfig:
         replace(SMOKE, target_success_rate=0.9, target_qa_accuracy=0.95, eval_interval=3, eval_episodes=20),
         replace(SMOKE, ppo=PPOConfig(iterations=3, balanced_types=("nav_obj",), lr=1e-5, gamma=0.0)),
         replace(SMOKE, ppo=PPOConfig(iterations=3, balanced_types=())),
+        replace(PRESETS["fast"], icons="procedural:1000"),
+        replace(defaults_of("fast", "procedural:1000"), icons="procedural:1000"),
         TrainConfig(qa_pretraining=QAPretrainingConfig(updates=5), actor_critic=ActorCriticConfig(updates=7, lr=1 / 3)),
     ],
 )
@@ -54,6 +56,16 @@ def test_the_command_of_a_model_card_parses_to_its_config(config: TrainConfig) -
     command = train_command(config)
     assert parse(command) == config
     assert TrainConfig.of(json.loads(json.dumps(config.to_dict()))) == config  # as it is read from a checkpoint
+
+
+def test_curriculum_introduces_classes_at_the_same_rate_whatever_their_number() -> None:
+    _, config, _ = parse_train(["fast", "--icons", "procedural:1190"])
+    assert (config.qa_pretraining.curriculum_episodes, config.qa_pretraining.updates) == (200_000, 60_000)
+    assert parse_train(["fast", "--icons", "procedural:1190", "--num-classes", "119"])[1].qa_pretraining == (
+        PRESETS["fast"].qa_pretraining
+    )
+    _, given, _ = parse_train(["fast", "--icons=procedural:1190", "--qa-pretraining.curriculum-episodes", "7"])
+    assert (given.qa_pretraining.curriculum_episodes, given.qa_pretraining.updates) == (7, 60_000)
 
 
 def test_the_commands_of_the_study_parse_to_its_configs() -> None:

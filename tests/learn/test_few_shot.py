@@ -116,6 +116,28 @@ def test_one_example_is_enough_for_the_icon_that_it_shows(agent: TrainedAgent, w
     assert record.correct.mean() >= 0.96
 
 
+@pytest.mark.parametrize(("sense", "slots"), [("object", {"obj", "obj2"}), ("color", {"col"})])
+def test_a_word_with_two_senses_is_used_in_the_one_that_was_taught(
+    agent: TrainedAgent, sense: str, slots: set[str]
+) -> None:
+    catalog = with_icons(agent, "orange") if sense == "object" else with_icons(agent, "")
+    teacher = word_teacher(agent, "orange", catalog, sense=sense)
+    grammar, types = teacher.grammar, {type_.name: type_ for type_ in teacher.language.types}
+    novel, used = set(agent.split.held_out_words), 0
+    episode = teacher.begin(7, np.arange(500))
+    for sentences in (episode.command, episode.question):
+        for b in np.flatnonzero(sentences.type >= 0):
+            meaning = grammar.parse([token for token in sentences.tokens[b] if token != teacher.lexicon.pad])
+            said = {(slot, word) for slot, word in meaning.slots.items() if word in novel}
+            answer = teacher.lexicon.words[sentences.answer[b]] if sentences.answer[b] >= 0 else ""
+            assert said <= {(slot, "orange") for slot in slots}
+            assert answer not in novel - {"orange"}
+            assert answer != "orange" or types[meaning.type].asked == sense
+            assert said or answer == "orange"
+            used += 1
+    assert used >= 500
+
+
 def test_new_row_leads_on_the_example_and_is_like_an_unrelated_word_on_everything_else(
     agent: TrainedAgent, word: str
 ) -> None:

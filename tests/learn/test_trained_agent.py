@@ -234,7 +234,7 @@ def image_errors() -> list[tuple[Any, str]]:
         (np.zeros((3, 156, 156), np.uint8), shape + r"uint8 of shape \(3, 156, 156\)"),
         (np.zeros((1, 1, 156, 156, 3), np.uint8), shape + r"uint8 of shape \(1, 1, 156, 156, 3\)"),
         (np.zeros((100, 156, 3), np.uint8), r"images must be .* multiples of 12, got torch.uint8 of shape \(1, 100,"),
-        (np.zeros((60, 60, 3), np.uint8), "images must have the 169 cells that this model was built for, got 25"),
+        (np.zeros((48, 48, 3), np.uint8), "images must be squares with an odd number of cells on a side"),
     ]
 
 

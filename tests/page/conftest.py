@@ -24,6 +24,7 @@ from tests.page.site import Site, chromium, open_scene
 HOST = "127.0.0.1"
 BASE_URL = f"http://{HOST}"
 WEBSOCKET_URL = f"ws://{HOST}/ws"
+HEADERS = {"origin": BASE_URL}
 
 SCENE: dict[str, Any] = {
     "objects": [
@@ -57,6 +58,17 @@ class SocketClient:
 def server_of(agents: list[ServedAgent], limits: Limits | None = None) -> Server:
     """A server, by default without a limit on the message rate."""
     return Server(AppState(agents, limits or Limits(messages_per_second=1e9)))
+
+
+def http_client(agents: list[ServedAgent], limits: Limits | None = None) -> TestClient:
+    return TestClient(server_of(agents, limits).app(HOST, None), base_url=BASE_URL)
+
+
+@contextlib.contextmanager
+def socket_client(agents: list[ServedAgent], limits: Limits | None = None) -> Iterator[SocketClient]:
+    """A client of a server with these agents and limits."""
+    with http_client(agents, limits) as http, http.websocket_connect(WEBSOCKET_URL, headers=HEADERS) as socket:
+        yield SocketClient(socket)
 
 
 @contextlib.contextmanager

@@ -120,3 +120,34 @@ def test_few_shot_curve_is_that_of_its_words(tmp_path: Path) -> None:
     drawn, committed = gray(tmp_path / "few_shot.png"), gray(RESULTS / "few_shot.png")
     assert drawn.shape == committed.shape
     assert abs(drawn - committed).mean() < 0.01
+
+
+def test_seeds_are_summarized_by_their_extremes() -> None:
+    def result(seed: int, nav: float, qa: float, lowest: float) -> tables.Result:
+        steps = 0.5 + seed / 10
+        reading = {"command_content_word_steps": {"mean": nav}, "question_content_word_steps": {"mean": steps}}
+        mass = {"command_content_word_mass": {"mean": 0.9}, "question_content_word_mass": {"mean": 0.8 - seed / 10}}
+        natural = {"success_rate": {"mean": nav}, "qa_accuracy": {"mean": qa}, **reading, **mass}
+        commands = {"nav_obj": {"success_rate": {"mean": 1.0}}, "nav_bw_obj": {"success_rate": {"mean": lowest}}}
+        return {
+            "name": f"ours-zs2-90-{seed}",
+            "method": "ours",
+            "split": "zs2",
+            "holdout": 90.0,
+            "seed": seed,
+            "greedy": {"natural": natural, "commands": commands},
+            "questions": {"rec_obj2loc": {"qa_accuracy": {"mean": qa}}},
+        }
+
+    found = [result(0, 0.97, 0.999, 0.95), result(1, 0.99, 0.998, 0.96), result(2, 1.0, 1.0, 0.91)]
+    assert tables.over_seeds(found) == [
+        (
+            "ours-zs2-90",
+            "3",
+            "97.0 / 99.0 / 100.0",
+            "99.80 / 99.90 / 100.00",
+            "91.0 nav_bw_obj",
+            "99.8 rec_obj2loc",
+            "50 / 60",
+        )
+    ]

@@ -1,5 +1,6 @@
 """The frozen suites are those that were frozen, balanced, and score reference players as they must."""
 
+import itertools
 import json
 from collections import Counter
 from dataclasses import asdict, replace
@@ -9,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import groundling.cli.suites
+import groundling.suites.score
 import groundling.text
 from groundling import seeds
 from groundling.cli import main
+from groundling.cli.suites import PRETRAINED, REFERENCE
 from groundling.episodes import play_to_end
 from groundling.errors import InputError
 from groundling.evaluation.estimates import Estimate
 from groundling.suites import players
 from groundling.suites.players import MostFrequentAnswer, RandomPlayer, oracle
-from groundling.suites.score import Result, play, reference_results, score
+from groundling.suites.score import Result, play, reference_file, reference_results, score
 from groundling.suites.suite import SIZES, Suite, suite_names
 from groundling.text import TextEpisode
 
@@ -90,25 +94,27 @@ def test_oracle_scores_everything(name: str) -> None:
     assert result.outcomes == "1" * 200
 
 
-def test_random_player_is_the_random_walk() -> None:
-    """Both on the same 500 commands; a random answer is right with probability 1 / 136."""
-    suite = Suite.load("normal", "full")
-    result = score(RandomPlayer(), suite, "random")
+@pytest.mark.parametrize("name", NAMES)
+def test_random_player_is_the_random_walk(name: str) -> None:
+    """Both on the same commands; a random answer is right with a probability of one in the number of answers."""
+    suite, result = Suite.load(name, "full"), Result.load(reference_file(Suite.load(name, "full"), "random"))
+    played = [play(RandomPlayer(), suite.begin(i)).success for i in range(40)]
+    assert result.outcomes[:40] == "".join("01"[success] for success in played)
     rng = np.random.default_rng(1)
-    success = []
-    for type_ in suite.teacher.language.commands:
-        first = next(episode for episode in suite if episode.type == type_)
-        begun = suite._of_type[type_].begin(first.seed, np.arange(125), ask=False)
-        reached = np.zeros(125)
+    reached = []
+    for type_ in (name for name in suite.teacher.types if name in suite.teacher.language.commands):
+        seed, index = zip(*((episode.seed, episode.index) for episode in suite if episode.type == type_), strict=True)
+        begun = suite._of_type[type_].begin(seed, index, ask=False)
+        success = np.zeros(len(seed))
         for running, step in play_to_end(suite.teacher, begun, lambda _, running: rng.integers(0, 4, len(running))):
-            reached[running] = step.terminated
-        success.append(reached)
-    walk = Estimate.of_proportion(np.concatenate(success))
+            success[running] = step.terminated
+        reached.append(success)
+    walk = Estimate.of_proportion(np.concatenate(reached))
     assert walk is not None
-    assert walk.n == result.nav["n"] == 500
+    assert walk.n == result.nav["n"] >= 500
     assert result.nav["low"] < walk.high
     assert walk.low < result.nav["high"]
-    assert result.qa["low"] < 1 / 136 < result.qa["high"]
+    assert result.qa["low"] < 1 / len(suite.teacher.lexicon.answers) < result.qa["high"]
 
 
 def test_most_frequent_answer_beats_random_answers() -> None:
@@ -215,9 +221,33 @@ def test_own_function_is_a_player(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_reference_results_are_of_these_suites() -> None:
-    found = [Result.load(path) for path in reference_results()]
-    assert len(found) == 2 * (3 * len(NAMES) + 4)
-    for result in found:
-        assert result.hash == Suite.load(result.suite, result.size).hash
-        if result.player == "oracle":
-            assert set(result.outcomes) == {"1"}
+    """The small results are the beginning of the full ones."""
+    for name, size in itertools.product(NAMES, SIZES):
+        suite = Suite.load(name, size)
+        agents = [agent for agent, suites in PRETRAINED.items() if name in suites]
+        for player in (*REFERENCE, *agents):
+            result = Result.load(reference_file(suite, player))
+            assert (result.suite, result.size, result.player, result.hash) == (name, size, player, suite.hash)
+            assert player != "oracle" or set(result.outcomes) == {"1"}
+            full = Result.load(reference_file(Suite.load(name, "full"), player))
+            assert player == "most-frequent-answer" or full.outcomes.startswith(result.outcomes)
+
+
+def test_reference_command_scores_players_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(groundling.suites.score, "_REFERENCE", tmp_path)
+    monkeypatch.setattr(groundling.cli.suites, "SIZES", ("small",))
+    main(["suites", "reference", "random"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{name}-small-random.json" for name in NAMES)
+    with pytest.raises(SystemExit):
+        main(["suites", "reference", "rndom"])
+    assert "did you mean 'random'" in capsys.readouterr().err
+
+
+def test_page_of_the_leaderboard_is_that_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
+    for size in ("full", "small"):
+        main(["leaderboard", "--markdown", "--size", size])
+    page = Path(__file__).parents[2] / "docs" / "leaderboard.md"
+    written = "# Leaderboard\n\n" + capsys.readouterr().out
+    assert page.read_text("utf-8") == written, "docs/leaderboard.md must be written again: make leaderboard"

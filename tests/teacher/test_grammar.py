@@ -5,8 +5,9 @@ import pytest
 from groundling.errors import InputError
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
-from groundling.teacher.language_file import Source, _expand
+from groundling.teacher.language_file import Source
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.sentence_types import expand
 from groundling.teacher.teacher import Teacher
 
 PAPER = Language.paper()
@@ -45,7 +46,7 @@ def test_arrangement_of_objects_that_sentences_with_between_need() -> None:
 
 def test_each_occurrence_of_a_list_of_words_is_expanded_by_itself() -> None:
     choices = {"verb": ["see", "touch"], "noun": ["thing"]}
-    expanded = [*_expand("{verb} the {noun} or {verb} {obj}", choices, "type", Source("file", ""))]
+    expanded = [*expand("{verb} the {noun} or {verb} {obj}", choices, "type", Source("file", ""))]
     verbs = [("see", "see"), ("see", "touch"), ("touch", "see"), ("touch", "touch")]
     assert expanded == [f"{first} the thing or {second} {{obj}}" for first, second in verbs]
 

@@ -9,8 +9,9 @@ from groundling.env_options import EnvOptions
 from groundling.teacher.allowed_table import allowed_table
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
+from groundling.teacher.make_teacher import make_split
 from groundling.teacher.splits import GROUPS, MAX_LISTED_CLASSES, Split
-from groundling.teacher.teacher import Teacher, make_split
+from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
 from groundling.world.procedural_icons import procedural_catalog
 
@@ -71,7 +72,8 @@ def test_tables_grow_at_most_linearly() -> None:
     rows, cells = {}, {}
     for classes in (600, 2400):
         for kind in ("zs1", "zs2", "novel", "category"):
-            table = EnvOptions(icons=f"procedural:{classes}", split=kind).teacher()._allowed
+            teacher = EnvOptions(icons=f"procedural:{classes}", split=kind).teacher()
+            table = allowed_table(teacher.split, teacher.phase, teacher.grammar)
             assert table is not None
             rows[kind, classes], cells[kind, classes] = len(table.allowed), table.group.size
     for kind in ("zs2", "novel", "category"):

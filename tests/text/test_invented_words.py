@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.teacher.invented_words import content_words, with_lexicon
 from groundling.teacher.language import Language

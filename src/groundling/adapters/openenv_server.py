@@ -6,7 +6,7 @@
 frozen suite.
 """
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from openenv.core.env_server.types import EnvironmentMetadata
 from pydantic import Field
 
 import groundling
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.suites.suite import Suite, suite_names
 from groundling.teacher.teacher import Teacher
@@ -135,10 +135,10 @@ def _teacher(options: tuple[tuple[str, Any], ...]) -> Teacher:
     return EnvOptions.of(dict(options)).teacher()
 
 
-def make_app() -> Any:
-    """The server as an ASGI application."""
+def make_app(view: str = "sentences", **options: Any) -> Any:
+    """The server as an ASGI application; `options` of the Gymnasium environments are those of the train split."""
     return create_app(
-        GroundlingEnvironment,
+        partial(GroundlingEnvironment, view, **options),
         GroundlingAction,
         GroundlingObservation,
         env_name="groundling",

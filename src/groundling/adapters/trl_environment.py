@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.errors import InputError
 from groundling.suites.suite import Suite
 from groundling.teacher.teacher import Teacher

@@ -124,7 +124,7 @@ class WholeImageModel(Model):
         raise NotImplementedError
 
     def perceive(self, view: View) -> Tensor:
-        view.check_positions(self.spec.positions)
+        view.check_side(self.spec.view)
         # In chunks, because the first layer's output for a thousand images takes gigabytes.
         return torch.cat([self._encode(images) for images in view.images().split(self.CHUNK)])
 

@@ -15,7 +15,7 @@ from groundling.agent.config import AgentConfig, ModelConfig
 from groundling.agent.grounding import Grounding, Program, detection_map, ground, predict
 from groundling.agent.language import Interpreter, WordDropout, WordEmbeddings, reading_loss
 from groundling.agent.perception import Cube, Perception
-from groundling.agent.planners import Decision, Terrain, build_planner
+from groundling.agent.planners import Decision, Terrain, ValueIterationPlanner, build_planner
 from groundling.agent.types import Answer, EnvSpec, Output
 from groundling.agent.view import View, distinct_rows
 
@@ -36,6 +36,11 @@ class Model(nn.Module, ABC):
     """Whether it has an interpreter whose input words can be dropped in training."""
     attention_mechanism = "none"
     """How it attends to positions, in a few words."""
+
+    @property
+    def any_size(self) -> bool:
+        """Whether the same weights serve maps of all sizes."""
+        return False
 
     def __init__(self, config: ModelConfig, spec: EnvSpec) -> None:
         super().__init__()
@@ -158,6 +163,8 @@ class AttentionModel(Model):
         }
 
     def perceive(self, view: View) -> Cube:
+        if not self.any_size:
+            view.check_side(self.spec.view)
         cube: Cube = self.perception(view)
         return cube
 
@@ -243,6 +250,10 @@ class InterpreterModel(AttentionModel):
     def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__(config, spec)
         self.interpreter = Interpreter(config, spec, masks=self.has_answer_head)
+
+    @property
+    def any_size(self) -> bool:
+        return isinstance(self.planner, ValueIterationPlanner)
 
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         groups = super().parameter_groups()

@@ -1,5 +1,6 @@
 """h = CNN(e): the feature cube, stored as the features of distinct cells and of positions, and never built whole."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -90,8 +91,25 @@ class Perception(nn.Module):
         self.positions = nn.Parameter(torch.zeros(spec.positions, c))
 
     def forward(self, view: View) -> Cube:
-        view.check_positions(len(self.positions))
-        return Cube(self.features_of(view.pictures), self.positions, view.cells)
+        return Cube(self.features_of(view.pictures), self.positions_of(view.side), view.cells)
+
+    def positions_of(self, side: int) -> Tensor:
+        """[side * side, D/2]: the parametric cube of a view; the agent's position is always the center.
+
+        A larger view than that of training has positions without a row. They carry no spatial meaning, and share one
+        row: the mean of the outermost ring of the trained ones. A smaller view has the central part.
+        """
+        trained = math.isqrt(len(self.positions))
+        if side == trained:
+            return self.positions
+        rows = self.positions.unflatten(0, (trained, trained))
+        border = (trained - side) // 2
+        if border > 0:
+            return rows[border:-border, border:-border].flatten(0, 1)
+        ring = torch.cat([rows[0], rows[-1], rows[1:-1, 0], rows[1:-1, -1]]).mean(0)
+        extended = ring.repeat(side, side, 1)
+        extended[-border : side + border, -border : side + border] = rows
+        return extended.flatten(0, 1)
 
     def features_of(self, pictures: Tensor) -> Tensor:
         """The CNN's output for cells [U, side, side, 3] uint8 -> [U, D/2]"""

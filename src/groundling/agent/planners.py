@@ -17,6 +17,8 @@ OBSTACLE_EXPONENT = 10
 through a wall."""
 GOAL_EXPONENT = 2
 """x_loc ** 2 marks the goal: the best position dominates rivals that are nearer to the agent."""
+MAX_SCALE_EXPONENT = 100
+"""Values of large maps are computed as multiples of 2 ** -100, of which floats represent 2 ** -126 and more."""
 INITIAL_DISCOUNT = 0.9
 """How much of a neighbor's value an untrained planner with unconstrained kernels keeps."""
 INITIAL_SIDE_LOGIT = 6.0
@@ -106,7 +108,7 @@ class ValueIterationPlanner(nn.Module):
 
     def __init__(self, config: AgentConfig, spec: EnvSpec) -> None:
         super().__init__()
-        self.sweeps = config.planner_sweeps
+        self.sweeps, self.side = config.planner_sweeps, spec.view
         self.spread = nn.Parameter(torch.zeros(self.MOVES, 9))
         """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on; with a discount, the
         logits of these fractions"""
@@ -125,25 +127,30 @@ class ValueIterationPlanner(nn.Module):
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each image"""
         side = math.isqrt(x_loc.shape[1])
+        growth = max(1.0, side / self.side)  # paths on a larger map than those of training are longer
         maps = torch.stack([x_loc, x_terr], 1).unflatten(2, (side, side))
         goal = nn.functional.normalize(x_loc**GOAL_EXPONENT, p=1.0, dim=1)
         obstacle = obstacles(x_terr, self.contrast)
         if self.discount is not None:  # the agent stands on its own position, so that is no obstacle
             obstacle = obstacle * (1 - center(1, obstacle))
         passable = (1 - goal) * (1 - obstacle)  # an episode ends at the goal, and obstacles pass no value on
-        value, kernels = goal, self.kernels()
-        for _ in range(self.sweeps):
+        # Values are multiplied by a power of 2, which rounds nothing: they decay far below the range of floats.
+        scale = 2.0 ** (MAX_SCALE_EXPONENT if growth > 1 else 0)
+        goal, kernels = scale * goal, self.kernels()
+        value = goal
+        for _ in range(math.ceil(growth * self.sweeps)):
             moves = (kernels @ neighbors(value, side).flatten(1)).unflatten(1, goal.shape)  # [moves, B, N]
             value = goal + passable * moves.amax(0)  # maximum over moves
         here = slice(side // 2 - 1, side // 2 + 2)
         around = maps[:, :, here, here].flatten(1)  # [B, 2 maps * 9 positions]
         # In logarithms, one step changes the value by the same amount near the target and far from it.
-        log_value = value.clamp(min=self.MIN_VALUE).log().view_as(maps[:, 0])[:, here, here].flatten(1)  # [B, 9]
+        near = value.unflatten(1, (side, side))[:, here, here].flatten(1)
+        log_value = near.clamp(min=scale * self.MIN_VALUE**growth).log() - math.log(scale)  # [B, 9]
         advantage = log_value - log_value[:, 4:5]  # over staying at the agent's position
         if self.discount is not None:  # in steps: 1 for one step nearer to the goal, -MAX_STEPS for an obstacle
             advantage = (advantage / -math.log(self.discount)).clamp(-self.MAX_STEPS, self.MAX_STEPS)
         logits = self.action(torch.cat([advantage, around], 1))
-        return Decision(logits, self.critic(torch.cat([log_value, around], 1))[:, 0], obstacle, value)
+        return Decision(logits, self.critic(torch.cat([log_value, around], 1))[:, 0], obstacle, value / scale)
 
 
 def obstacles(x_terr: Tensor, contrast: float | None) -> Tensor:

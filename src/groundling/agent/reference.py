@@ -41,7 +41,8 @@ class ReferenceModel(nn.Module):
         pixels = (images.permute(0, 3, 1, 2).to(perception.positions.dtype) - config.pixel_offset) / config.pixel_scale
         features = torch.relu(perception.features(perception.cnn(pixels)))  # [B, D/2, rows, columns]
         features = features.flatten(2).transpose(1, 2)
-        return torch.cat([features, perception.positions.expand(images.shape[0], -1, -1)], dim=2)
+        positions = perception.positions_of(math.isqrt(features.shape[1]))
+        return torch.cat([features, positions.expand(images.shape[0], -1, -1)], dim=2)
 
     def attend(self, h: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """x_loc [B, N] and x_feat [B, D], Eqs. 6, 7 and 8 one after the other"""
@@ -102,7 +103,7 @@ class ReferenceModel(nn.Module):
 
     def plan(self, x_loc: Tensor, x_terr: Tensor) -> tuple[Tensor, Tensor]:
         """Action logits [B, actions] and values [B], with either planner"""
-        planner, side = self.model.planner, self.model.spec.view
+        planner, side = self.model.planner, math.isqrt(x_loc.shape[1])
         if isinstance(planner, MLPPlanner):
             x = torch.stack([x_loc, x_terr], 1).reshape(-1, 2, side, side)
             for conv in (layer for layer in planner.m_a if isinstance(layer, nn.Conv2d)):
@@ -121,14 +122,15 @@ class ReferenceModel(nn.Module):
             obstacle = obstacle * elsewhere
         passable = (1 - goal) * (1 - obstacle)
         value = goal
-        for _ in range(planner.sweeps):
+        growth = max(1, side / self.model.spec.view)
+        for _ in range(math.ceil(growth * planner.sweeps)):
             moves = F.conv2d(value, planner.kernels().reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
             value = goal + passable * moves.max(dim=1, keepdim=True).values
         center = side // 2
         maps = torch.cat([x_loc.reshape_as(goal), x_terr.reshape_as(goal)], 1)
         around = maps[:, :, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 2 * 9]
         near = value[:, 0, center - 1 : center + 2, center - 1 : center + 2].flatten(1)  # [B, 9]
-        log_value = near.clamp(min=planner.MIN_VALUE).log()
+        log_value = near.clamp(min=planner.MIN_VALUE**growth).log()
         advantage = log_value - log_value[:, 4:5]
         if planner.discount is not None:
             advantage = (advantage / math.log(1 / planner.discount)).clamp(-planner.MAX_STEPS, planner.MAX_STEPS)
@@ -162,6 +164,6 @@ class ReferenceModel(nn.Module):
 
     def convolve(self, a: Tensor, b: Tensor) -> Tensor:
         """The 2D convolution of two centerd maps: out[n] = sum_m a[n - m] b[m], with zeros outside"""
-        side = self.model.spec.view
+        side = math.isqrt(a.shape[1])
         patches = F.unfold(a.reshape(-1, 1, side, side), side, padding=side // 2)  # [B, N offsets, N positions]
         return (patches * b.flip(1)[:, :, None]).sum(1)

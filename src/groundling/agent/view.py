@@ -4,6 +4,7 @@ The paper's CNN has stride = kernel size in every layer, so each cell of 12 x 12
 a batch of images has few distinct cells. A view is the images of those cells, and which of them is at each position.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -56,11 +57,21 @@ class View(NamedTuple):
         cut = self.pictures[self.cells].reshape(batch, rows, rows, side, side, 3)
         return cut.permute(0, 5, 1, 3, 2, 4).reshape(batch, 3, rows * side, rows * side)
 
-    def check_positions(self, count: int) -> None:
-        """Raise unless the images have `count` cells."""
-        if self.cells.shape[1] != count:
+    @property
+    def side(self) -> int:
+        """Side of the square images, in cells; odd, because the agent is in the center."""
+        count = self.cells.shape[1]
+        side = math.isqrt(count)
+        if side**2 != count or side % 2 == 0:
+            raise InputError(f"images must be squares with an odd number of cells on a side, got {count} cells")
+        return side
+
+    def check_side(self, side: int) -> None:
+        """Raise unless the images have this side, in cells."""
+        if self.side != side:
             raise InputError(
-                f"images must have the {count} cells that this model was built for, got {self.cells.shape[1]}"
+                f"images must have the {side} x {side} cells that this model was built for, got {self.side} x "
+                f"{self.side}; only models with an interpreter and the planner value_iteration work on other sizes"
             )
 
     def select(self, rows: Tensor) -> "View":

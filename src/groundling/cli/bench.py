@@ -1,8 +1,6 @@
 """`groundling bench ...`: rates of this machine and their ratios, measured in one run."""
 
-import contextlib
 import importlib.util
-import io
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ import tyro
 
 from groundling.cli.output import Json, OptionalCheckpoint, Threads, print_json, print_table, set_threads
 from groundling.cli.own_models import AllowImport
+from groundling.cli.play_minigrid import player
 from groundling.episodes import play_step
 from groundling.errors import check_float, check_int
 from groundling.extras import needs
@@ -183,15 +182,4 @@ def _babyai(seconds: float) -> float:
 
     wrapper: Any = minigrid.wrappers.RGBImgPartialObsWrapper
     env = wrapper(gymnasium.make(BABYAI), tile_size=BABYAI_TILE)
-    env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(0, 7, 256).tolist()
-
-    def play() -> int:
-        for action in actions:
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                env.reset()
-        return len(actions)
-
-    with contextlib.redirect_stdout(io.StringIO()):  # BabyAI prints every rejected map
-        return rate(play, seconds)
+    return rate(player(env, 7, 256), seconds)

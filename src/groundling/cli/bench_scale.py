@@ -1,8 +1,6 @@
 """`groundling bench scale`: how time and memory grow with map side, classes, batch size and episodes."""
 
-import contextlib
 import importlib.util
-import io
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from groundling.cli.play_minigrid import player
 from groundling.episodes import play_step
 from groundling.extras import needs
 from groundling.teacher.teacher import Teacher
@@ -131,18 +130,7 @@ def minigrid_us(side: int, seconds: float) -> float:
     from minigrid.envs.empty import EmptyEnv
 
     env: Any = EmptyEnv(size=side + 2)  # it counts the walls around the room
-    env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(0, 3, 64).tolist()
-
-    def play() -> int:
-        for action in actions:
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                env.reset()
-        return len(actions)
-
-    with contextlib.redirect_stdout(io.StringIO()):
-        return cpu_us(play, seconds)
+    return cpu_us(player(env, 3, 64), seconds)
 
 
 def plot(result: dict[str, Any], path: Path) -> None:

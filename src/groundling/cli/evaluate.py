@@ -12,6 +12,9 @@ from groundling.cli.output import (
     Episodes,
     EpisodesPerType,
     Json,
+    MapObjects,
+    MapSize,
+    MapWalls,
     Threads,
     TrainedIcons,
     TrainedLanguage,
@@ -46,6 +49,9 @@ def evaluate(
     phase: Annotated[
         str, tyro.conf.arg(help="Sentences with held-out pairs or words (test), or those without (train).")
     ] = "test",
+    size: MapSize = None,
+    objects: MapObjects = None,
+    walls: MapWalls = None,
     episodes: Episodes = 5000,
     episodes_per_type: EpisodesPerType = 1000,
     icons: TrainedIcons = None,
@@ -69,6 +75,7 @@ def evaluate(
     check_int("episodes_per_type", episodes_per_type, 1)
     set_threads(threads)
     agent = load_agent(checkpoint, choose_device(device), allow_import, icons, language)
+    agent = agent.resized(size, objects, walls)
     teacher = agent.teacher(split, holdout, phase)
     with progress_bar("Evaluating") as progress:
         scores = evaluate(agent.model, teacher, episodes, episodes_per_type, progress)
@@ -77,6 +84,9 @@ def evaluate(
         "split": teacher.split.kind,
         "holdout": teacher.split.holdout,
         "phase": teacher.phase,
+        "size": teacher.world.size,
+        "objects": teacher.world.objects,
+        "walls": teacher.world.walls,
         "held_out_in_training": agent.held_out(teacher.split),
         **scores,
     }
@@ -95,6 +105,7 @@ def print_report(report: dict[str, Any]) -> None:
     of = f"{report['checkpoint']}, {report['split']} sentences"
     if report["split"] != "normal":
         of += f" ({report['holdout']:g} % held out, {report['phase']} phase)"
+    of += f", {report['size']} x {report['size']} cells"
     for policy in ("greedy", "sampled"):
         part = report[policy]
         rows = [("random walk", *_commands(report["chance"])), ("oracle", *_commands(report["oracle"]))]

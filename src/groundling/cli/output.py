@@ -50,6 +50,28 @@ TrainedLanguage = Annotated[
         name="language", metavar="FILE", help="Language file.", help_behavior_hint="(default: that of training)"
     ),
 ]
+MapSize = Annotated[
+    int | None,
+    tyro.conf.arg(
+        metavar="INT",
+        help="Side of the maps in cells; objects and walls grow with the area, unless they are given.",
+        help_behavior_hint="(default: that of training)",
+    ),
+]
+MapObjects = Annotated[
+    tuple[int, int] | None,
+    tyro.conf.arg(
+        metavar="MIN MAX",
+        help="Number of objects on a map.",
+        help_behavior_hint="(default: as many per cell as in training)",
+    ),
+]
+MapWalls = Annotated[
+    tuple[int, int] | None,
+    tyro.conf.arg(
+        metavar="MIN MAX", help="Number of wall cells.", help_behavior_hint="(default: as many per cell as in training)"
+    ),
+]
 RunFolder = Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN", help="Folder of a training run.")]
 Episodes = Annotated[int, tyro.conf.arg(help="Evaluation episodes with the natural distribution of sentence types.")]
 EpisodesPerType = Annotated[int, tyro.conf.arg(help="Evaluation episodes for each sentence type, in addition.")]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from groundling.cli.output import TrainedIcons, TrainedLanguage, set_threads
+from groundling.cli.output import MapSize, TrainedIcons, TrainedLanguage, set_threads
 from groundling.cli.own_models import AllowImport, load_agent
 from groundling.errors import InputError, check_int
 from groundling.extras import needs
@@ -51,6 +51,7 @@ def play(
     ] = None,
     icons: TrainedIcons = None,
     language: TrainedLanguage = None,
+    size: MapSize = None,
     host: Annotated[
         str, tyro.conf.arg(help="Address to listen on; addresses reachable from other machines require a token.")
     ] = "127.0.0.1",
@@ -71,7 +72,7 @@ def play(
         address.check()
         # One thread by default: concurrent small requests gain nothing from threads within one operation.
         set_threads(threads)
-        state, names = _state(checkpoint, compare, ages, train, icons, language, allow_import)
+        state, names = _state(checkpoint, compare, ages, train, icons, language, size, allow_import)
         _serve(state, names, address, no_browser)
     finally:
         _stop_training()
@@ -109,6 +110,7 @@ def _state(
     train: Path | None,
     icons: str | None,
     language: str | None,
+    size: int | None,
     allow_import: bool,
 ) -> "tuple[AppState, list[str]]":
     """The served agents: the given ones, then a series of snapshots; and the names of the given ones."""
@@ -117,9 +119,12 @@ def _state(
     from groundling.page.limits import Limits
 
     def load(name: str) -> ServedAgent:
-        return ServedAgent(Path(name).stem, load_agent(name, allow_import=allow_import, icons=icons, language=language))
+        agent = load_agent(name, allow_import=allow_import, icons=icons, language=language)
+        return ServedAgent(Path(name).stem, agent.resized(size))
 
     if train is not None:
+        if size is not None:
+            raise InputError(f"size cannot be given with --train, whose page shows the maps of training, got {size}")
         if checkpoint is not None:
             raise InputError("train shows the agent of a run; compare it with a checkpoint by --compare")
         run, first = _live_run(train)
@@ -130,9 +135,9 @@ def _state(
     names = [checkpoint or DEFAULT_AGENT, *([compare] if compare else [])]
     agents = [load(name) for name in names]
     if ages is not None:
-        agents += load_ages(ages)
+        agents += load_ages(ages, size)
     elif checkpoint in (None, DEFAULT_AGENT) and compare is None and icons is None and PRETRAINED_AGES.is_dir():
-        agents += load_ages(PRETRAINED_AGES)
+        agents += load_ages(PRETRAINED_AGES, size)
     return AppState(agents, Limits()), names
 
 

@@ -221,7 +221,8 @@ def table(
     if as_json:
         return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(found)])
     parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
-        ("whole episodes, greedy policy", tables.HEADER, tables.rows(found))
+        ("whole episodes, greedy policy", tables.HEADER, tables.rows(found)),
+        ("lowest / median / highest of seeds", tables.OVER_SEEDS, tables.over_seeds(found)),
     ]
     for part, name, title in tables.BY_TYPE:
         types, lines = tables.by_type(found, part, name)

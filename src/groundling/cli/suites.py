@@ -6,15 +6,18 @@ from typing import Annotated
 import tyro
 
 from groundling.cli.output import Json, Threads, print_json, print_table, progress_bar, set_threads
-from groundling.errors import InputError
+from groundling.errors import InputError, check_choice
 from groundling.extras import needs
 from groundling.imports import import_name
+from groundling.study.tables import markdown as in_markdown
 from groundling.suites.players import AgentPlayer, MostFrequentAnswer, Player, RandomPlayer, oracle
-from groundling.suites.score import Result, reference_results, score
+from groundling.suites.score import Result, reference_file, reference_results, score
 from groundling.suites.suite import SIZES, Suite, suite_names
 
 app = tyro.extras.SubcommandApp()
 REFERENCE = ("oracle", "random", "most-frequent-answer")
+PRETRAINED = {"normal": ("normal", "paraphrase"), "zs1-50": ("zs1",), "zs2-50": ("zs2",)}
+"""Pretrained agents of the leaderboard, and their suites."""
 Size = Annotated[str, tyro.conf.arg(help="Number of episodes: small (200) or full (2,000).")]
 
 
@@ -85,6 +88,27 @@ def run(
     _print([result])
 
 
+@app.command
+def reference(
+    players: Annotated[
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(
+            metavar="[PLAYERS]", help="Players to score again: " + ", ".join((*REFERENCE, *PRETRAINED)) + "."
+        ),
+    ] = (*REFERENCE, *PRETRAINED),
+    threads: Threads = None,
+) -> None:
+    """Score the reference players and pretrained agents of the leaderboard again, after new weights or suites."""
+    set_threads(threads)
+    suites = [Suite.load(name, size) for name in suite_names() for size in SIZES]
+    for player in players:
+        check_choice("player", player, (*REFERENCE, *PRETRAINED))
+        for suite in suites:
+            if suite.name in PRETRAINED.get(player, suite_names()):
+                with progress_bar(f"{player}, {suite.name} ({suite.size})") as progress:
+                    score(_player(player, suite), suite, player, "none", progress, reference_file(suite, player))
+
+
 def _player(name: str, suite: Suite) -> Player:
     if name == "oracle":
         return oracle
@@ -110,6 +134,7 @@ def leaderboard(
         tyro.conf.arg(metavar="[FILES]", help="Result files, in addition to those of the reference players."),
     ] = (),
     size: Size = "full",
+    markdown: Annotated[bool, tyro.conf.arg(help="Print tables in Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show result files beside the reference players: oracle, random, most frequent answer and pretrained agents."""
@@ -117,10 +142,10 @@ def leaderboard(
     shown = [result for result in found if result.size == size]
     if as_json:
         return print_json([result.__dict__ for result in shown])
-    _print(shown)
+    _print(shown, markdown)
 
 
-def _print(results: list[Result]) -> None:
+def _print(results: list[Result], markdown: bool = False) -> None:
     """One table for each suite, best first."""
     for suite in suite_names():
         rows = sorted((r for r in results if r.suite == suite), key=lambda r: -r.nav["mean"] - r.qa["mean"])
@@ -130,11 +155,13 @@ def _print(results: list[Result]) -> None:
                 "score it again"
             )
         if rows:
-            print_table(
-                f"Suite {suite} ({rows[0].size}), 95 % intervals",
-                ("player", "view", "NAV success, %", "QA accuracy, %", "invalid replies, %"),
-                [(r.player, r.view, _rate(r.nav), _rate(r.qa), f"{100 * r.invalid / r.replies:.1f}") for r in rows],
-            )
+            title = f"Suite {suite} ({rows[0].size}), 95 % intervals"
+            header = ("player", "view", "NAV success, %", "QA accuracy, %", "invalid replies, %")
+            lines = [(r.player, r.view, _rate(r.nav), _rate(r.qa), f"{100 * r.invalid / r.replies:.1f}") for r in rows]
+            if markdown:
+                print(f"## {title}\n\n{in_markdown(header, lines)}")
+            else:
+                print_table(title, header, lines)
 
 
 def _rate(estimate: dict[str, float]) -> str:

@@ -76,16 +76,17 @@ def train(arguments: list[str]) -> None:
 def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]":
     """The preset, config and options of `[PRESET] [options]`. Imports the presets, which need PyTorch.
 
-    The options of the agent are those of its model, whose module is imported if it is one of your own.
+    The options of the agent are those of its model, whose module is imported if it is one of your own; the length of
+    the curriculum depends on the number of classes.
     """
     from groundling.agent import find_model
     from groundling.learn.config import TrainConfig
-    from groundling.learn.presets import PRESETS
+    from groundling.learn.presets import PRESETS, defaults_of
 
     preset = arguments[0] if arguments and not arguments[0].startswith("-") else "fast"
     check_choice("preset", preset, PRESETS)
-    defaults = PRESETS[preset]
-    method = _method(arguments)
+    method, icons, classes = _defining(arguments)
+    defaults = defaults_of(preset, icons, classes)
     if method is not None:
         with current_folder_on_path():
             kind = find_model(method, allow_import=True)
@@ -108,12 +109,15 @@ def parse_train(arguments: list[str]) -> "tuple[str, TrainConfig, TrainOptions]"
     return parsed
 
 
-def _method(arguments: list[str]) -> str | None:
-    """The last method that is named among arguments."""
+def _defining(arguments: list[str]) -> tuple[str | None, str | None, int | None]:
+    """The method, icons and number of classes that are named among arguments, on which defaults of others depend."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--agent.method", "--method", dest="method", nargs="?")
-    method: str | None = parser.parse_known_args(arguments)[0].method
-    return method
+    parser.add_argument("--icons", nargs="?")
+    parser.add_argument("--num-classes", nargs="?")
+    found = parser.parse_known_args(arguments)[0]
+    classes = found.num_classes
+    return found.method, found.icons, int(classes) if classes and classes.isdecimal() else None
 
 
 def follow(trainer: "Trainer", minutes: float | None = None) -> str:

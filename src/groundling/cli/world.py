@@ -7,7 +7,7 @@ import tyro
 from PIL import Image
 
 from groundling.cli.output import Icons, Json, LanguageName, Seed, print_json, print_table
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.episodes import play_to_end
 from groundling.errors import InputError, check_int
 from groundling.teacher.language import Language

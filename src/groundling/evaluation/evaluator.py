@@ -27,6 +27,8 @@ from groundling.world.shortest_path import best_actions
 
 BATCH_SIZE = 1000
 """Episodes played in parallel."""
+CELLS_AT_ONCE = 1000 * 13**2
+"""Cells of the images of one forward pass, which bound its memory."""
 POLICIES = ("greedy", "sampled")
 Progress = Callable[[int, int], None]
 """Called with the number of episodes evaluated, and to evaluate in total."""
@@ -181,8 +183,14 @@ class Evaluator:
 
     def _forward(self, episode: EpisodeBatch) -> Output:
         frames = Frames.of(episode).to(self.device)
-        output: Output = self.model(frames.view(self.pictures), frames.commands, frames.questions)
-        return output
+        rows = max(1, CELLS_AT_ONCE // frames.cells[0].numel())
+        parts = (Frames(*part) for part in zip(*(part.split(rows) for part in frames), strict=True))
+        outputs = [self.model(part.view(self.pictures), part.commands, part.questions) for part in parts]
+        if len(outputs) == 1:
+            return outputs[0]
+        fields = zip(*(output[:-1] for output in outputs), strict=True)
+        joined = (None if values[0] is None else torch.cat(values) for values in fields)
+        return Output(*joined)
 
     def _record_questions(
         self, questions: "_QuestionRecord", index: NDArray[np.int64], episode: EpisodeBatch, output: Output

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundling.env import EnvOptions
+from groundling.env_options import EnvOptions
 from groundling.episodes import play_step
 from groundling.errors import InputError, check_choice
 from groundling.extras import needs

@@ -14,8 +14,9 @@ from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretra
 from groundling.read_json import from_plain
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
+from groundling.teacher.make_teacher import make_split
 from groundling.teacher.splits import JOINT, KINDS, Split, check_holdout
-from groundling.teacher.teacher import Teacher, make_split
+from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
 from groundling.world.catalog import Catalog
 from groundling.world.simulation import ACTIONS

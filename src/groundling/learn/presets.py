@@ -6,6 +6,7 @@ from groundling.agent import AgentConfig
 from groundling.learn.config import TrainConfig
 from groundling.learn.stage_config import ActorCriticConfig, PPOConfig, QAPretrainingConfig
 from groundling.teacher.splits import JOINT
+from groundling.world.catalog import Catalog
 from groundling.world.types import WorldConfig
 
 _OURS = AgentConfig(
@@ -46,7 +47,7 @@ _READING = ActorCriticConfig(
     epsilon=1e-8,
     accumulator_decay=0.99,
 )
-_QA = QAPretrainingConfig(type_balanced_fraction=0.3, gate_coef=0.03, reading_coef=1.0)
+_QA = QAPretrainingConfig(type_balanced_fraction=0.3, reading_coef=1.0)
 _PPO = PPOConfig(sharpness_lr=0.01, naming_coef=0.1, reading_coef=0.1, terrain_coef=0.3)
 PRESETS = {
     "fast": TrainConfig(
@@ -76,3 +77,19 @@ PRESETS = {
 }
 """`fast` is ours, `paper` a reading of the paper's recipe, `paper-literal` its text, and `smoke` a small
 world for a first try."""
+
+
+def defaults_of(preset: str, icons: str | None = None, num_classes: int | None = None) -> TrainConfig:
+    """A preset, whose curriculum introduces as many classes per episode as with the built-in icons.
+
+    With more classes, the curriculum of QA pretraining is longer in proportion, and so is its maximum of updates: with
+    1,000 classes in the 20,000 episodes that are enough for 119, no name of an object is learned.
+    """
+    config = PRESETS[preset]
+    catalog = replace(config, icons=icons or config.icons, num_classes=num_classes or config.num_classes).catalog()
+    growth = len(catalog.classes) / len(Catalog.default().classes)
+    if growth <= 1:
+        return config
+    settings = config.qa_pretraining
+    updates, episodes = (round(growth * count) for count in (settings.updates, settings.curriculum_episodes))
+    return replace(config, qa_pretraining=replace(settings, updates=updates, curriculum_episodes=episodes))

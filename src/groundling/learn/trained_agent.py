@@ -30,8 +30,9 @@ from groundling.learn.few_shot import Example, learn_word, with_more_words
 from groundling.read_json import MAX_PATH, reason
 from groundling.rollout import sample_actions
 from groundling.teacher.lexicon import Lexicon
+from groundling.teacher.make_teacher import make_teacher
 from groundling.teacher.splits import JOINT, Split
-from groundling.teacher.teacher import Teacher, make_teacher
+from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import CELL_PIXELS, FIRST_ICON
 
 WEIGHTS = Path(str(resources.files("groundling"))) / "weights"
@@ -186,6 +187,22 @@ class TrainedAgent:
     def save(self, path: str | Path, half: bool = False) -> None:
         """Write the agent to a file that `groundling.load` reads; `half` stores it in half precision."""
         save(path, self.checkpoint, half)
+
+    def resized(
+        self,
+        size: int | None = None,
+        objects: tuple[int, int] | None = None,
+        walls: tuple[int, int] | None = None,
+    ) -> "TrainedAgent":
+        """The same agent in a world with maps of another size; see `WorldConfig.resized`."""
+        world = self.config.world.resized(size, objects, walls)
+        if world.size != self.config.world.size and not self.model.any_size:
+            raise InputError(
+                f"size must be {self.config.world.size}, that of the maps of training, for an agent of method "
+                f"{self.model.config.method!r}, got {size}; only models with an interpreter and the planner "
+                "value_iteration work on other sizes"
+            )
+        return replace(self, config=replace(self.config, world=world))
 
     def held_out(self, split: Split) -> bool:
         """Whether training held out everything that a split tests."""

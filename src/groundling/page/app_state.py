@@ -21,7 +21,7 @@ from groundling.teacher.language_file import OBJECT
 from groundling.teacher.teacher import Teacher
 from groundling.world.catalog import AGENT, COLOR_NAMES, DISPLAY_PIXELS, FIRST_ICON, FLOOR, NO_COLOR, WALL
 from groundling.world.scenario import Scenario
-from groundling.world.types import DIRECTIONS, MAX_OBJECTS
+from groundling.world.types import DIRECTIONS
 
 SHEET_COLUMNS = 19
 Metrics = list[dict[str, Any]]
@@ -143,7 +143,7 @@ class AppState:
             "size": world.size,
             "max_steps": world.step_limit,
             "max_examples": self.limits.examples,
-            "max_objects": MAX_OBJECTS,
+            "max_objects": self.scenes.max_objects,
             "neighbor_questions": {
                 direction: self.scenes.base.grammar.neighbor_question(OBJECT, direction) for direction in DIRECTIONS
             },

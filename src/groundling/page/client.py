@@ -165,7 +165,7 @@ class Client:
         agent, scene = self._agent(message), self._scene(message)
         sentence = self._sentence(message)
         file_format = message.choice("format", ("gif", "html"))
-        path = message.items("path", self.limits.walk_steps)
+        path = message.items("path", max(self.limits.walk_steps, 1 + self.app_state.scenes.base.world.step_limit))
         has_verdict = message.optional("verdict") not in (None, "")
         verdict = message.text("verdict", self.limits.verdict_chars) if has_verdict else ""
         message.end()

@@ -45,6 +45,8 @@ class Limits:
     """Maximum number of positions of an exported walk."""
     name_chars: int = 20
     """Maximum number of characters of a taught word or of a drawing's name."""
+    objects: int = 16
+    """Maximum number of objects in one scene, unless random worlds have more."""
     drawings: int = 4
     """Maximum number of user-drawn object classes in one scene."""
     upload_bytes: int = 256 * 1024

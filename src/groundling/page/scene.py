@@ -51,6 +51,7 @@ class SceneReader:
 
     def __init__(self, base: Teacher, limits: Limits) -> None:
         self.base, self.limits = base, limits
+        self.max_objects = max(limits.objects, base.world.objects[1])
         self.teacher = lru_cache(maxsize=16)(self._teacher)
 
     def read(self, record: Any) -> Scene:
@@ -66,7 +67,8 @@ class SceneReader:
         parts = {key: message.required(key) for key in KEYS}
         message.end()
         teacher = self.teacher(drawings)
-        return Scene(Scenario.of(parts, teacher.catalog, self.base.world.size), teacher, sentence, drawings)
+        scenario = Scenario.of(parts, teacher.catalog, self.base.world.size, self.max_objects)
+        return Scene(scenario, teacher, sentence, drawings)
 
     def _drawings(self, record: Any) -> Drawings:
         if record is None:

@@ -12,7 +12,7 @@ from groundling.learn.trainer import Trainer
 from groundling.study.grid import Run
 from groundling.study.metrics import read_metrics
 from groundling.study.model_card import report
-from groundling.study.result_store import Store
+from groundling.study.result_store import FORMAT, Store
 
 BACKUP_SECONDS = 60.0
 """Seconds between copies of a run's state to a remote store: the training lost at most when a machine is lost."""
@@ -50,6 +50,7 @@ def execute_run(run: Run, results: str, work: str, threads: int, backup_seconds:
         if reason == "signal":
             raise KeyboardInterrupt
         result = {
+            "format": FORMAT,
             "name": run.name,
             "key": run.key,
             "method": run.method,

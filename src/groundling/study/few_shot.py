@@ -1,7 +1,7 @@
 """How many examples a new word needs: taught to an agent that has never seen it in a sentence, then used with it."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,11 @@ from groundling.evaluation.estimates import Estimate
 from groundling.evaluation.evaluator import Evaluator, of_one_type
 from groundling.learn.few_shot import Example
 from groundling.learn.trained_agent import TrainedAgent
+from groundling.teacher.language import Language
+from groundling.teacher.language_file import OBJECT
+from groundling.teacher.splits import Split
 from groundling.teacher.teacher import Teacher
+from groundling.teacher.types import Meaning
 from groundling.world.catalog import CELL_PIXELS, Catalog
 from groundling.world.rendering import draw, view_cells
 
@@ -26,14 +30,47 @@ EXAMPLE_TYPE = "rec_loc2obj"
 BATCH = 64
 
 
-def word_teacher(agent: TrainedAgent, word: str, catalog: Catalog | None = None, objects: int | None = None) -> Teacher:
-    """A teacher whose sentences or answers all contain the word; no other novel object is on the maps.
+@dataclass(frozen=True)
+class InOneSense(Split):
+    """A novel split whose test sentences use words that were taught, in the sense that was taught.
+
+    `orange` is an object and a color. Who was shown the fruit cannot know the color, or answer a question about another
+    object with it; sentences and answers with such words, or with novel words that were not taught, are left out.
+    """
+
+    taught: tuple[str, ...] = ()
+    slots: tuple[str, ...] = ()
+    """The slots for words of the sense that was taught."""
+    types: tuple[str, ...] = ()
+    """The types of questions that ask for words of this sense."""
+
+    @classmethod
+    def of_novel(cls, split: Split, taught: Sequence[str], language: Language, sense: str) -> "InOneSense":
+        """The sentences with words of a novel split that were taught; `sense` is their word class."""
+        values = {field.name: getattr(split, field.name) for field in fields(Split)}
+        slots = tuple(slot for slot, word_class in language.slots.items() if word_class == sense)
+        types = tuple(type_.name for type_ in language.types if type_.asked == sense)
+        return cls(**values, taught=tuple(taught), slots=slots, types=types)
+
+    def allows(self, meaning: Meaning, phase: str, answer: str = "") -> bool:
+        if phase == "train":
+            return super().allows(meaning, phase, answer)
+        novel = [(slot, word) for slot, word in meaning.slots.items() if self.holds_out_word(word)]
+        asked = self.holds_out_answer(answer)
+        known = all(slot in self.slots and word in self.taught for slot, word in novel)
+        return known and bool(novel or asked) and (not asked or meaning.type in self.types)
+
+
+def word_teacher(
+    agent: TrainedAgent, word: str, catalog: Catalog | None = None, objects: int | None = None, sense: str = OBJECT
+) -> Teacher:
+    """A teacher whose sentences or answers all contain the word, in one sense; no other novel object is on the maps.
 
     `objects`: number of objects on every map, by default as in training.
     """
     world = agent.config.world if objects is None else replace(agent.config.world, objects=(objects, objects))
-    split = replace(agent.split, held_out=((word,),))
     language = agent.config.grammar().language
+    split = InOneSense.of_novel(agent.split, (word,), language, sense)
     return Teacher(world, split, "test", catalog or with_icons(agent, word), language=language)
 
 
@@ -121,7 +158,7 @@ def measure_sequence(agent: TrainedAgent, words: Sequence[str], episodes: int) -
     old = agent.teacher(phase="train")
     new = Teacher(
         agent.config.world,
-        replace(agent.split, held_out=tuple((word,) for word in words)),
+        InOneSense.of_novel(agent.split, words, old.language, OBJECT),
         "test",
         catalog,
         language=old.language,

@@ -9,7 +9,7 @@ from typing import Any
 from groundling.atomic_write import atomic_write
 from groundling.evaluation.evaluator import Progress, evaluate
 from groundling.learn.config import TrainConfig
-from groundling.learn.presets import PRESETS
+from groundling.learn.presets import PRESETS, defaults_of
 from groundling.learn.trained_agent import TrainedAgent, load_agent
 from groundling.learn.trainer import check_run
 
@@ -18,7 +18,8 @@ def train_command(config: TrainConfig) -> str:
     """The shortest command that trains with this config: a preset and the options that differ from it."""
     fields = dict(_fields(config.to_dict()))
     options = {}
-    for preset, defaults in PRESETS.items():
+    for preset in PRESETS:
+        defaults = defaults_of(preset, config.icons, config.num_classes)
         agent = type(config.agent).like(defaults.agent, defaults.agent.method)
         default = dict(_fields(replace(defaults, agent=agent).to_dict()))
         options[preset] = [_option(name, value) for name, value in fields.items() if value != default[name]]

@@ -10,8 +10,10 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from groundling.errors import InputError
+from groundling.errors import InputError, quote
 
+FORMAT = "groundling-study-1"
+"""Of result files; the first ones did not name it."""
 RUN_FILES = ("state.safetensors", "metrics.jsonl", "config.json")
 """The files from which a run can be resumed elsewhere; the config comes last, because it marks a complete copy."""
 
@@ -52,6 +54,8 @@ class Store:
                 name = result["name"]
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{path}: not a result of the study ({error!r})") from error
+            if result.get("format", FORMAT) != FORMAT:
+                raise InputError(f"{path}: format must be {FORMAT!r}, got {quote(result['format'])}")
             other = found.get(name)
             if other is not None and not _evaluated_again(other, result):
                 raise InputError(

@@ -1,6 +1,7 @@
 """The tables of the study, from result files alone."""
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Any
 
 Result = dict[str, Any]
@@ -87,6 +88,57 @@ def _row(result: Result) -> tuple[str, ...]:
         f"{result['minutes']:.1f}",
         str(leaks["leaked"] + leaks["unknown"]),
     )
+
+
+OVER_SEEDS = ("method, split", "seeds", "NAV %", "QA %", "lowest command type", "lowest question type", "reading")
+"""`NAV %` and `QA %`: lowest / median / highest of the seeds, each of which has its own draw of what is held out;
+`reading`: lowest fraction of interpretation steps whose most attended word is a content word / lowest attention mass on
+content words, over commands and questions."""
+READING = ("content_word_steps", "content_word_mass")
+
+
+def over_seeds(results: Iterable[Result]) -> list[tuple[str, ...]]:
+    """One row per method and split: how much its seeds differ, and the worst sentence type of the worst seed."""
+    cells: dict[str, list[Result]] = {}
+    for result in ordered(results):
+        cells.setdefault(result["name"].rpartition("-")[0], []).append(result)
+    return [
+        (
+            name,
+            str(len(seeds)),
+            _spread([result["greedy"]["natural"].get("success_rate") for result in seeds], 1),
+            _spread([result["greedy"]["natural"].get("qa_accuracy") for result in seeds], 2),
+            _lowest([result["greedy"]["commands"] for result in seeds], "success_rate"),
+            _lowest([result["questions"] for result in seeds], "qa_accuracy"),
+            _reading([result["greedy"]["natural"] for result in seeds]),
+        )
+        for name, seeds in cells.items()
+    ]
+
+
+def _spread(estimates: Sequence[dict[str, float] | None], digits: int) -> str:
+    """Lowest / median / highest in percent."""
+    means = [100 * estimate["mean"] for estimate in estimates if estimate is not None]
+    return " / ".join(f"{f(means):.{digits}f}" for f in (min, median, max)) if means else "-"
+
+
+def _lowest(parts: Sequence[dict[str, Any]], name: str) -> str:
+    """The lowest score of a sentence type over all seeds, in percent, and the type."""
+    scores = [(found[name]["mean"], type_) for part in parts for type_, found in part.items() if name in found]
+    return f"{100 * min(scores)[0]:.1f} {min(scores)[1]}" if scores else "-"
+
+
+def _reading(parts: Sequence[dict[str, Any]]) -> str:
+    found = [
+        [
+            part[f"{kind}_{name}"]["mean"]
+            for part in parts
+            for kind in ("command", "question")
+            if f"{kind}_{name}" in part
+        ]
+        for name in READING
+    ]
+    return " / ".join(f"{100 * min(values):.0f}" for values in found) if all(found) else "-"
 
 
 BY_TYPE = (

@@ -168,7 +168,14 @@ def summarize(suite: Suite, played: Iterable[Played], name: str, view: str) -> R
     )
 
 
+_REFERENCE = Path(str(resources.files("groundling.suites"))) / "results"
+
+
 def reference_results() -> list[Path]:
-    """The results of the reference players and pretrained agents."""
-    folder = Path(str(resources.files("groundling.suites"))) / "results"
-    return sorted(folder.glob("*.json"))
+    """The result files of the reference players, pretrained agents and language models of the leaderboard."""
+    return sorted(_REFERENCE.glob("*.json"))
+
+
+def reference_file(suite: Suite, player: str) -> Path:
+    """Where the leaderboard's result of a player is."""
+    return _REFERENCE / f"{suite.name}-{suite.size}-{player}.json"

@@ -9,20 +9,22 @@ does and gets: a change of world, teacher or text layer is noticed.
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
 from groundling import seeds
-from groundling.env import EnvOptions
-from groundling.errors import InputError, check_choice
+from groundling.env_options import EnvOptions
+from groundling.errors import InputError, check_choice, quote
+from groundling.read_json import from_plain, parse_json
 from groundling.suites.players import oracle
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import SamplingConfig
 from groundling.text import TextEpisode, message_text, show
 from groundling.world.scenario import Scenario
 
+FORMAT = "groundling-suites-1"
 VERSION = 1
 SIZES = {"small": 200, "full": 2000}
 _FILE = f"suites-{VERSION}.json"
@@ -126,13 +128,39 @@ def freeze() -> str:
     entries = {}
     for name, entry in _read().items():
         entries[name] = {**entry, "hash": {size: Suite.load(name, size).content_hash() for size in SIZES}}
-    return json.dumps({"format": "groundling-suites-1", "version": VERSION, "suites": entries}, indent=1) + "\n"
+    return json.dumps({"format": FORMAT, "version": VERSION, "suites": entries}, indent=1) + "\n"
 
 
 def _read() -> dict[str, Any]:
-    text = resources.files("groundling.suites").joinpath(_FILE).read_text("utf-8")
-    suites: dict[str, Any] = json.loads(text)["suites"]
-    return suites
+    return read_suites(resources.files("groundling.suites").joinpath(_FILE).read_text("utf-8"), _FILE)
+
+
+def read_suites(text: str, name: str) -> dict[str, Any]:
+    """The suites in the text of a suites file, checked; `name` is that of the file, for errors."""
+    record = parse_json(text, f"suites file {name}")
+    form = record.get("format") if isinstance(record, dict) else None
+    if form != FORMAT:
+        raise InputError(f"suites file {name}: format must be {FORMAT!r}, got {quote(form)}")
+    suites = from_plain(_PlainSuites, record, f"suites file {name}").suites
+    return {key: asdict(entry) for key, entry in suites.items()}
+
+
+@dataclass(frozen=True)
+class _PlainSuite:
+    """An entry of a suites file."""
+
+    options: dict[str, Any]
+    examples: int
+    hash: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _PlainSuites:
+    """A suites file."""
+
+    format: str
+    version: int
+    suites: dict[str, _PlainSuite]
 
 
 if __name__ == "__main__":

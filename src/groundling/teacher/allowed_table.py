@@ -7,6 +7,7 @@ So the table does not grow with the square of the number of classes, except wher
 import itertools
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,28 @@ from groundling.errors import InputError
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
 from groundling.teacher.language_file import OBJECT
-from groundling.teacher.references import AllowedTable
 from groundling.teacher.splits import Split
 from groundling.teacher.types import Meaning, SentenceType
+from groundling.world.types import Bools, Int16s
 
 MAX_FILLINGS = 1 << 25
+
+
+class AllowedTable(NamedTuple):
+    """`Split.allows`, tabulated over all fillings of all types for the kernels."""
+
+    allowed: Bools
+    """[filling, answer is held out]"""
+    first_row: NDArray[np.int64]
+    """[type]: row of the type's first filling"""
+    strides: NDArray[np.int64]
+    """[type, slot]: the distance of the rows of consecutive groups of words in a slot; 0 for unused slots"""
+    group: Int16s
+    """[type, slot, word]: the group of words, which the split treats alike, to which a word belongs"""
+
+    def row(self, t: int, filling: Sequence[int]) -> int:
+        """The row of a filling of a type, given the index of the word in each slot (any for unused slots)."""
+        return int(self.first_row[t] + self.strides[t] @ self.group[t, np.arange(len(filling)), filling])
 
 
 def allowed_table(split: Split, phase: str, grammar: Grammar) -> AllowedTable | None:

@@ -7,14 +7,8 @@ from numpy.typing import NDArray
 
 from groundling.jit import constant, kernel
 from groundling.teacher.curriculum import Difficulty, difficulty
-from groundling.teacher.references import (
-    EMPTY_SCAN,
-    SCAN,
-    LanguageTables,
-    Scratch,
-    describe_objects,
-    scan_references,
-)
+from groundling.teacher.language_tables import EMPTY_SCAN, SCAN, LanguageTables
+from groundling.teacher.references import Scratch, describe_objects, scan_references
 from groundling.teacher.types import SentenceBatch
 from groundling.world.map_generation import draw_map
 from groundling.world.rng import below, derive

@@ -99,7 +99,7 @@ def _random_map(teacher: Teacher, meaning: Meaning, command: str, seed: int, ind
 def _slot_indices(teacher: Teacher, meaning: Meaning) -> list[int]:
     """The index of each slot's word within its class, -1 for an unused slot."""
     return [
-        teacher.slot_vocabulary(kind).index(meaning.slots[slot]) if slot in meaning.slots else -1
+        teacher.grammar.slot_vocabulary(kind).index(meaning.slots[slot]) if slot in meaning.slots else -1
         for slot, kind in teacher.language.slots.items()
     ]
 

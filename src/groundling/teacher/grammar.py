@@ -79,6 +79,14 @@ class Grammar:
                 described.append(tuple(words[name] for name in classes))
         return described
 
+    def slot_vocabulary(self, kind: str) -> tuple[str, ...]:
+        """The words of a class in the order of the kernels: objects in that of the catalog."""
+        return self._object_words if kind == OBJECT else self.language.word_classes[kind]
+
+    @cached_property
+    def _object_words(self) -> tuple[str, ...]:
+        return self.lexicon.class_words(self.catalog.classes)
+
     def fillings(self, type_: str) -> Iterator[dict[str, str]]:
         """Every way to fill the slots of a type."""
         kind = self.language.type(type_)

@@ -15,23 +15,12 @@ from typing import Any
 
 from groundling.errors import InputError, cut, nearest
 from groundling.read_json import read_text
-from groundling.teacher.language_file import (
-    COLOR,
-    DIRECTION,
-    RELATION,
-    Source,
-    Vocabulary,
-    check_ambiguity,
-    read_attributes,
-    read_concepts,
-    read_references,
-    read_slots,
-    read_tables,
-    read_types,
-    read_words,
-    translate,
-)
+from groundling.teacher.language_file import COLOR, DIRECTION, RELATION, Source, read_tables
+from groundling.teacher.reference_expressions import read_references
+from groundling.teacher.sentence_types import check_ambiguity, read_types
+from groundling.teacher.translation import translate
 from groundling.teacher.types import SentenceType
+from groundling.teacher.vocabulary import Vocabulary, read_attributes, read_concepts, read_slots, read_words
 from groundling.world.catalog import COLOR_NAMES
 from groundling.world.types import DIRECTIONS
 

@@ -58,7 +58,7 @@ def _relevant(teacher: Teacher, episode: EpisodeBatch, sentences: SentenceBatch)
     if asked == OBJECT:
         cells = episode.state.grid[0]
         classes = teacher.catalog.icon_class[cells[cells >= FIRST_ICON] - FIRST_ICON]
-        yield from (teacher.slot_vocabulary(OBJECT)[c] for c in classes)
+        yield from (teacher.grammar.slot_vocabulary(OBJECT)[c] for c in classes)
     elif asked in teacher.language.word_classes:
         yield from teacher.language.word_classes[asked]
 

@@ -8,20 +8,15 @@ episode, outcome = teacher.step(episode, actions)
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from groundling.errors import InputError, check_choice, nearest, show
-from groundling.imports import names_code
 from groundling.jit import uncached
-from groundling.teacher.allowed_table import allowed_table, classes_needed
-from groundling.teacher.curriculum import EASIEST_CLASSES, EASIEST_OBJECTS, EASIEST_WORDS, Difficulty
+from groundling.teacher.attribute_rules import map_rule
 from groundling.teacher.episode_sampling import (
-    MAX_ATTEMPTS,
-    PROBABILITY_UNIT,
     TRIAL_ATTEMPTS,
     Rules,
     ask_questions,
@@ -29,9 +24,9 @@ from groundling.teacher.episode_sampling import (
 )
 from groundling.teacher.grammar import Grammar
 from groundling.teacher.language import Language
-from groundling.teacher.language_file import OBJECT
-from groundling.teacher.references import AllowedTable, Scratch, find_referred, make_scratch, make_tables, map_rule
-from groundling.teacher.splits import JOINT, KINDS, PHASES, Split
+from groundling.teacher.references import Scratch, find_referred, make_scratch
+from groundling.teacher.sampling_rules import SamplingRules
+from groundling.teacher.splits import KINDS, PHASES, Split
 from groundling.teacher.types import (
     MAX_INDEX,
     EpisodeBatch,
@@ -77,179 +72,20 @@ class Teacher:
         for name in self.sampling.types or ():
             self.language.type(name)
         self._generator = find_generator(self.world.maps)
-        _ = self.rules  # what cannot be sampled is refused here, not in the middle of an episode
+        self._sampling_rules = SamplingRules(
+            self.world, self.sampling, self.grammar, self.split, self.phase, self._generator[0]
+        )
+        self.rules = self._sampling_rules.arrays
+        """World, sampling, language and split as arrays for the kernels; what cannot be sampled is refused here."""
 
     def with_sampling(self, sampling: SamplingConfig) -> "Teacher":
         """The same teacher with another way to sample episodes."""
         return Teacher(self.world, self.split, self.phase, self.catalog, sampling, self.language)
 
-    @cached_property
+    @property
     def types(self) -> tuple[str, ...]:
         """The sentence types to sample first: those of the sampling config, or all that split and maps allow."""
-        limit = self.world.objects[1]
-        needed = {type_.name: type_.fewest_objects for type_ in self.language.types}
-        if self.sampling.types is None:
-            return tuple(name for name in needed if needed[name] <= limit and self._classes_needed[name] is not None)
-        for name in self.sampling.types:
-            if needed[name] > limit:
-                raise InputError(
-                    f"types: {name} needs maps with {needed[name]} objects, got at most {limit}; allow more objects"
-                )
-            if self._classes_needed[name] is None:
-                raise InputError(
-                    f"types: {name} has no sentence in the {self.phase} phase of split {self.split.kind}; leave it out"
-                )
-        return self.sampling.types
-
-    @cached_property
-    def _templates(self) -> dict[str, list[int]]:
-        """Per type: the indices of the wordings that belong to the phase."""
-        return {
-            name: [k for k, t in enumerate(templates) if self.split.allows_wording(name, t, self.phase)]
-            for name, templates in self.grammar.templates.items()
-        }
-
-    @cached_property
-    def _classes_needed(self) -> dict[str, int | None]:
-        """Per type: how many classes, in the order of the curriculum, are needed for an allowed sentence; None: no
-        number is enough."""
-        needed = {}
-        for t, type_ in enumerate(self.language.types):
-            needed[type_.name] = self._fillings_needed(t) if self._templates[type_.name] else None
-        return needed
-
-    def _fillings_needed(self, t: int) -> int | None:
-        table, type_ = self._allowed, self.language.types[t]
-        if table is None:
-            return 1
-        rank = np.full(len(self.catalog.classes), len(self.catalog.classes))
-        rank[self._class_order] = np.arange(len(self._class_order))
-        answers = () if type_.is_command else self.slot_vocabulary(type_.asked)
-        any_answer = any(map(self.split.holds_out_answer, answers))
-        slots = [slot for slot, kind in self.language.slots.items() if kind == OBJECT and slot in type_.reference.slots]
-        return classes_needed(table, t, [list(self.language.slots).index(slot) for slot in slots], rank, any_answer)
-
-    @cached_property
-    def _easiest_words(self) -> int:
-        """Length of sentences at the beginning of the curriculum: enough for some command."""
-        shortest = [
-            len(self.grammar.templates[name][self._templates[name][0]])
-            for name in self.language.commands
-            if self._templates[name] and self.language.type(name).fewest_objects <= EASIEST_OBJECTS
-        ]
-        return max(EASIEST_WORDS, min(shortest, default=0))
-
-    @cached_property
-    def _easiest_classes(self) -> int:
-        """The number of classes at the beginning of the curriculum; raises if no episode can begin then."""
-        world, sampling = self.world, self.sampling
-        max_words = self.language.max_words
-        level = Difficulty(world.size, world.objects[1], world.walls[1], len(self.catalog.classes), max_words)
-        if sampling.curriculum_episodes:
-            level = level._replace(objects=EASIEST_OBJECTS, words=self._easiest_words)
-        needed = [
-            classes
-            for t, name in enumerate(self.language.commands)
-            if self.language.types[t].fewest_objects <= level.objects
-            and self._templates_up_to[t, level.words]
-            and (classes := self._classes_needed[name]) is not None
-        ]
-        if needed:
-            return max(EASIEST_CLASSES, min(needed))
-        what = f"split {self.split.kind} {self.split.holdout:g} ({self.phase} phase)"
-        if sampling.curriculum_episodes:
-            raise InputError(f"{what} allows no command at the beginning of a curriculum; set curriculum_episodes to 0")
-        amount = "less" if self.phase == "train" else "more"
-        raise InputError(f"{what} allows no command on these maps; hold out {amount}, or allow more objects")
-
-    @cached_property
-    def _allowed(self) -> AllowedTable | None:
-        return allowed_table(self.split, self.phase, self.grammar)
-
-    @cached_property
-    def _templates_up_to(self) -> NDArray[np.int16]:
-        """[type, n]: number of templates of the phase with at most n words (they come first)."""
-        lengths = [[len(self.grammar.templates[name][k]) for k in ks] for name, ks in self._templates.items()]
-        max_words = self.language.max_words
-        return np.array([[sum(k <= n for k in ks) for n in range(max_words + 1)] for ks in lengths], np.int16)
-
-    @cached_property
-    def rules(self) -> Rules:
-        """World, sampling, language and split as arrays for the kernels."""
-        world, language, lexicon = self.world, self.language, self.lexicon
-        held_out = np.array([self.split.holds_out_answer(word) for word in lexicon.words])
-        types = {name: t for t, name in enumerate(language.type_names)}
-        needs = [
-            (type_.fewest_objects, self._classes_needed[type_.name] or 0, type_.in_line) for type_ in language.types
-        ]
-        slots, classes = list(language.slots), list(language.word_classes)
-        bound = {slot for type_ in language.types for slot in type_.reference.slots}
-        numbers = list(self._templates.values())
-        templates = np.full((sum(map(len, numbers)), language.max_words), lexicon.pad, np.int16)
-        chosen = (self.grammar.templates[name][k] for name, ks in self._templates.items() for k in ks)
-        for row, template in zip(templates, chosen, strict=True):
-            row[: len(template)] = [
-                -1 - slots.index(word[1:-1]) if word[0] == "{" else lexicon.token[word] for word in template
-            ]
-        first_icon, icons = self._icons
-        return Rules(
-            size=world.size,
-            objects=world.objects,
-            walls=world.walls,
-            curriculum_episodes=self.sampling.curriculum_episodes,
-            commands=len(language.commands),
-            type_balanced=round(self.sampling.type_balanced_fraction * PROBABILITY_UNIT),
-            types=np.array([types[name] for name in self.types], np.int16),
-            needs=np.array(needs, np.int16),
-            easiest_classes=self._easiest_classes,
-            easiest_words=self._easiest_words,
-            classes=self._class_order,
-            generator=self._generator[0],
-            first_icon=first_icon,
-            icons=icons,
-            slots=np.array(
-                [
-                    (classes.index(kind), 0 if slot in bound else len(self.grammar.vocabulary[kind]))
-                    for slot, kind in language.slots.items()
-                ],
-                np.int16,
-            ),
-            templates=templates,
-            first_template=np.cumsum([0, *map(len, numbers[:-1])]).astype(np.int16),
-            template_number=np.array([k for ks in numbers for k in ks], np.int16),
-            templates_up_to=self._templates_up_to,
-            pad=lexicon.pad,
-            max_attempts=MAX_ATTEMPTS,
-            language=make_tables(self.grammar, world.size, self._allowed, held_out),
-        )
-
-    @cached_property
-    def _icons(self) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-        """[class + 1] and [icon]: the icons of the phase, class by class, and where those of each class begin."""
-        first, icons, split = [0], [], self.split
-        for c, name in enumerate(self.catalog.classes):
-            own = range(int(self.catalog.first_icon[c]), int(self.catalog.first_icon[c + 1]))
-            if split.restricts_icons:
-                own_icons = [k for k in own if split.holds_out_icon(name, k - own[0]) == (self.phase == "test")]
-            else:
-                own_icons = list(own)
-            icons += own_icons
-            first.append(len(icons))
-        if not icons:
-            raise InputError(f"split {split.kind} ({self.phase} phase) must allow an icon, got none; hold out less")
-        return np.array(first, np.int16), np.array(icons, np.int16)
-
-    @cached_property
-    def _class_order(self) -> NDArray[np.int16]:
-        """The order in which the curriculum introduces classes: first those that the phase can speak about."""
-        order = np.random.Generator(np.random.Philox(0)).permutation(len(self.catalog.classes))
-        held_words = set(self.split.held_out_words)
-        last = np.array([word in held_words for word in self.lexicon.class_words(self.catalog.classes)])
-        if self.phase == "test" and self.sampling.curriculum_episodes:
-            last = ~last
-        order = order[np.argsort(last[order], kind="stable")]
-        shown = np.diff(self._icons[0])[order] > 0
-        return order[shown].astype(np.int16)
+        return self._sampling_rules.types
 
     @cached_property
     def _kernels(self) -> tuple[Callable[..., int], Callable[..., None], Any, Any]:
@@ -376,18 +212,10 @@ class Teacher:
     def slot_words(self, slots: Sequence[int]) -> dict[str, str]:
         """The words in slots, given their indices within their classes; -1 for an unused slot."""
         return {
-            slot: self.slot_vocabulary(kind)[k]
+            slot: self.grammar.slot_vocabulary(kind)[k]
             for (slot, kind), k in zip(self.language.slots.items(), slots, strict=True)
             if k >= 0
         }
-
-    def slot_vocabulary(self, kind: str) -> tuple[str, ...]:
-        """The words of a class in the order of the kernels: objects in that of the catalog."""
-        return self._object_words if kind == OBJECT else self.language.word_classes[kind]
-
-    @cached_property
-    def _object_words(self) -> tuple[str, ...]:
-        return self.lexicon.class_words(self.catalog.classes)
 
     def referred_positions(self, episode: EpisodeBatch, sentences: SentenceBatch) -> NDArray[np.int16]:
         """[B]: the positions that sentences refer to; -1 without a sentence."""
@@ -405,41 +233,6 @@ class Teacher:
     def text(self, sentences: SentenceBatch, b: int) -> str:
         """The text of sentence `b` of a batch; empty where there is no sentence."""
         return self.lexicon.decode(sentences.tokens[b].tolist())
-
-
-def make_split(split: str | Path | Split, holdout: float, seed: int, grammar: Grammar, tested: str = "zs2") -> Split:
-    """A split from its name, `module:Class`, a split file or a Split. Of `zs1+zs2`, `tested` is what is tested."""
-    if isinstance(split, Split):
-        return split
-    if str(split) == JOINT:
-        pairs, words = (Split.draw(kind, holdout, seed, grammar) for kind in ("zs1", "zs2"))
-        return pairs.joined(words) if tested == "zs1" else words.joined(pairs)
-    if str(split) in KINDS or (isinstance(split, str) and names_code(split)):
-        return Split.draw(str(split), holdout, seed, grammar)
-    if isinstance(split, str | Path) and Path(split).is_file():
-        return Split.load(split)
-    known = (*KINDS, JOINT)
-    raise InputError(
-        f"split must be one of {', '.join(known)}, module:Class or a split file, got {str(split)!r:.80}"
-        f"{nearest(str(split)[:40], known)}"
-    )
-
-
-def make_teacher(
-    world: WorldConfig,
-    split: str | Path | Split,
-    holdout: float = 50.0,
-    split_seed: int = 0,
-    phase: str = "train",
-    catalog: Catalog | None = None,
-    sampling: SamplingConfig | None = None,
-    tested: str = "zs2",
-    language: Language | None = None,
-) -> Teacher:
-    """The one way from settings to a teacher, for environments, training and evaluation alike."""
-    catalog, language = catalog or Catalog.default(), language or Language.paper()
-    drawn = make_split(split, holdout, split_seed, Grammar(language, catalog), tested)
-    return Teacher(world, drawn, phase, catalog, sampling, language)
 
 
 def _check_indices(name: str, numbers: ArrayLike, high: int) -> NDArray[np.int64]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from groundling.jit import uncached
-from groundling.teacher.references import EMPTY_SCAN, SCAN, describe_objects, make_scratch, scan_references
+from groundling.teacher.language_tables import EMPTY_SCAN, SCAN
+from groundling.teacher.references import describe_objects, make_scratch, scan_references
 from groundling.teacher.teacher import Teacher
 from groundling.teacher.types import Meaning
 from groundling.world.shortest_path import distances

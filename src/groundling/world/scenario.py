@@ -27,7 +27,7 @@ class Scenario:
     agent: int
 
     @classmethod
-    def of(cls, record: Any, catalog: Catalog, size: int) -> "Scenario":
+    def of(cls, record: Any, catalog: Catalog, size: int, max_objects: int = MAX_OBJECTS) -> "Scenario":
         """Read plain data with the keys in KEYS. The agent may be on an object, because it may have moved there."""
         for key in KEYS:
             if key not in record:
@@ -35,8 +35,8 @@ class Scenario:
         for key in ("objects", "walls"):
             if not isinstance(record[key], list):
                 raise InputError(f"{key} must be a list, got {quote(record[key])}")
-        if len(record["objects"]) > MAX_OBJECTS:
-            raise InputError(f"objects must be a list of at most {MAX_OBJECTS}, got {len(record['objects'])}")
+        if len(record["objects"]) > max_objects:
+            raise InputError(f"objects must be a list of at most {max_objects}, got {len(record['objects'])}")
         occupied = OccupiedCells(size)
         walls = tuple(occupied.add("a wall", wall) for wall in record["walls"])
         objects = []

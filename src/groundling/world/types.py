@@ -1,7 +1,7 @@
 """The types that other packages use of the world: its settings, its state, and the outcome of a step."""
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ MAX_SIZE = 64
 MAX_REWARD = 1e6
 FREE_CELLS = 2
 """Cells that are always free, so that commands such as `north of the apple` are possible."""
-MAX_OBJECTS = 16
+MAX_OBJECTS = 512
+"""Objects on a map; more than a map of MAX_SIZE has with the density of the paper's."""
 MAX_STEP_LIMIT = (1 << 15) - 1  # step counters are int16
 STEPS_PER_SIDE = 4
 """The paper's time limit: four times the side of the map."""
@@ -84,6 +85,26 @@ class WorldConfig:
             )
         if self.max_steps is not None:
             check_int("max_steps", self.max_steps, 1, MAX_STEP_LIMIT)
+
+    def resized(
+        self,
+        size: int | None = None,
+        objects: tuple[int, int] | None = None,
+        walls: tuple[int, int] | None = None,
+    ) -> "WorldConfig":
+        """The settings for maps of another size (None: the same), with as many objects and walls per cell if they are
+        not given. The time limit grows with the side."""
+        side = self.size if size is None else check_int("size", size, 3, MAX_SIZE)
+        growth = side**2 / self.size**2
+        most = side**2 - 1 - FREE_CELLS
+        if objects is None:
+            low, high = (min(max(1, round(growth * limit)), most, MAX_OBJECTS) for limit in self.objects)
+            objects = low, high
+        if walls is None:
+            low, high = (min(round(growth * limit), max(0, most - objects[1])) for limit in self.walls)
+            walls = low, high
+        max_steps = None if self.max_steps is None else max(1, round(self.max_steps * side / self.size))
+        return replace(self, size=side, objects=objects, walls=walls, max_steps=max_steps)
 
     @property
     def step_limit(self) -> int:
