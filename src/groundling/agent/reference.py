@@ -112,9 +112,10 @@ class ReferenceModel(nn.Module):
             return self.dense(planner.action, features), self.dense(planner.critic, features)[:, 0]
         squared = x_loc**GOAL_EXPONENT
         goal = (squared / squared.sum(1, keepdim=True)).reshape(-1, 1, side, side)
-        obstacle = x_terr**OBSTACLE_EXPONENT
+        growth = max(1, side / self.model.spec.view)
+        obstacle = 1 - (1 - x_terr**OBSTACLE_EXPONENT) ** growth
         if planner.contrast is not None:
-            obstacle = torch.sigmoid(planner.contrast * torch.logit(x_terr))
+            obstacle = torch.sigmoid(growth * planner.contrast * torch.logit(x_terr))
         obstacle = obstacle.reshape(-1, 1, side, side)
         if planner.discount is not None:
             elsewhere = torch.ones(side, side)
@@ -122,9 +123,8 @@ class ReferenceModel(nn.Module):
             obstacle = obstacle * elsewhere
         passable = (1 - goal) * (1 - obstacle)
         value = goal
-        growth = max(1, side / self.model.spec.view)
         for _ in range(math.ceil(growth * planner.sweeps)):
-            moves = F.conv2d(value, planner.kernels().reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
+            moves = F.conv2d(value, planner.kernels(growth).reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
             value = goal + passable * moves.max(dim=1, keepdim=True).values
         center = side // 2
         maps = torch.cat([x_loc.reshape_as(goal), x_terr.reshape_as(goal)], 1)
