@@ -7,7 +7,7 @@ TORCH := torch==2.13.0
 # Of the suites that `make test-adapters` plays: small or full.
 SIZE := small
 
-.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard bench icons screenshots chromium node clean
+.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard docs tables bench icons screenshots chromium node clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
@@ -51,6 +51,14 @@ coverage: .venv/dev chromium
 	$(BIN)/pytest -q --numprocesses 2 --dist loadfile --cov --cov-report= tests
 	$(BIN)/python -m coverage report
 
+# The documentation site, in out/site; a broken link is an error.
+docs: .venv-docs/done
+	.venv-docs/bin/python -m website.build
+
+# After a change of results: the tables in README.md and docs.
+tables: .venv/dev
+	$(BIN)/python -m website.tables
+
 bench: .venv/dev
 	$(BIN)/groundling bench world
 	$(BIN)/groundling bench agent
@@ -62,6 +70,7 @@ icons: .venv/dev
 
 screenshots: .venv/dev chromium
 	$(BIN)/python -m tests.page.screenshots docs
+	$(BIN)/python -m website.pictures docs/episode.gif
 
 # A browser for the tests of the page, installed where that is possible.
 chromium:
@@ -86,6 +95,12 @@ node_modules/done: package.json package-lock.json | node
 	.venv-$*/bin/pip install --quiet --editable '.[$*]' pytest httpx
 	touch $@
 
+.venv-docs/done: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet $(TORCH)
+	.venv-docs/bin/pip install --quiet --editable '.[agent,page,study,docs]'
+	touch $@
+
 # The CPU build of PyTorch, before TRL asks for it.
 .venv-trl/done: pyproject.toml
 	$(PYTHON) -m venv .venv-trl
@@ -107,7 +122,7 @@ node_modules/done: package.json package-lock.json | node
 	touch $@
 
 clean:
-	rm -rf .venv .venv-build .venv-inspect .venv-oldest .venv-openenv .venv-trl node_modules dist out
+	rm -rf .venv .venv-build .venv-docs .venv-inspect .venv-oldest .venv-openenv .venv-trl node_modules dist out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv

@@ -14,7 +14,7 @@ from typing import Any, Self
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 30_000
 """Long, because the machine may be busy."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _ARGUMENTS = """

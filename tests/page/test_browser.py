@@ -9,7 +9,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import SCENE, png
-from tests.page.site import Site, cell, expect_result, needs_chromium, open_scene, run_sentence
+from tests.page.site import Site, cell, expect_result, needs_chromium, new_page, open_scene, run_sentence
 
 pytestmark = needs_chromium
 
@@ -239,6 +239,25 @@ def test_random_sentences_are_fired_at_the_agent(page: Page) -> None:
     expect(score).to_have_attribute("data-tried", re.compile(r"[6-9]|\d\d"))
     page.get_by_role("button", name="Stop").click()
     expect(score).to_contain_text(re.compile(r"\d+ tried, \d+ failures? found"))
+
+
+def test_failure_is_kept_with_a_link(browser: Browser) -> None:
+    with Site("san") as site, open_scene(browser, site, SCENE) as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Break it").click()
+        failure = page.locator("#break-it .said").first
+        expect(failure).to_be_visible()
+        page.get_by_role("button", name="Stop").click()
+        sentence = failure.locator(".said-sentence").inner_text().removeprefix("✗ ")
+        failure.get_by_role("button", name="Copy a link to the failure").click()
+        expect(page.locator("#notice")).to_contain_text("Link copied")
+        failure.get_by_role("button", name="Show").click()
+        expect_result(page, re.compile("Failure|Wrong"))
+        other = new_page(browser)
+        other.goto(page.evaluate("navigator.clipboard.readText()"))
+        expect_result(other, re.compile("Failure|Wrong"))
+        expect(other.get_by_label("Command or question")).to_have_value(re.compile(re.escape(sentence), re.IGNORECASE))
+        other.context.close()
 
 
 def test_history_replays_a_line_and_keeps_the_score(page: Page) -> None:

@@ -122,6 +122,29 @@ def test_everything_works_by_keyboard_alone(page: Page) -> None:
         tab_to(page, name)
 
 
+def test_tour_history_and_player_work_by_keyboard_alone(page: Page) -> None:
+    tour = page.get_by_role("region", name="Tour")
+    tab_to(page, "start-tour")
+    for step, result in enumerate(("", "Correct", "Success", "It understood", ""), start=1):
+        page.keyboard.press("Enter")  # the focus is on the button of the next step
+        expect(tour).to_contain_text(f"step {step} of 5")
+        if result:
+            expect_result(page, result)
+    page.keyboard.press("Enter")
+    expect(tour).to_be_hidden()
+    assert focused(page) == "start-tour"
+    tab_to(page, "Replay: Go to the seahorse.")
+    page.keyboard.press("Enter")
+    expect_result(page, "Success")
+    expect(page.locator("#history .said")).to_have_count(4)
+    tab_to(page, "Back to the start")
+    page.keyboard.press("Enter")
+    expect(page.locator(".counter")).to_contain_text("step 0 of 6")
+    tab_to(page, "Step")
+    page.keyboard.press("Enter")
+    expect(page.locator(".counter")).to_contain_text("step 1 of 6")
+
+
 def test_controls_have_names(page: Page) -> None:
     run_sentence(page, "What is in the west?")
     expect_result(page, "giraffe")

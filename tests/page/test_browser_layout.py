@@ -12,7 +12,7 @@ pytestmark = needs_chromium
 
 VIEWPORTS = [
     (320, 640), (390, 844), (768, 1024), (920, 700), (960, 700), (1024, 768), (1280, 665), (1280, 800), (1440, 900),
-    (1920, 950),
+    (1920, 950), (500, 800),
 ]  # fmt: skip
 
 
@@ -37,6 +37,28 @@ def test_result_is_on_the_screen_and_nothing_is_cut_off(browser: Browser, site: 
             assert zero_width_bars(page) == []
         page.locator("#html").scroll_into_view_if_needed()
         assert is_in_viewport(page, verdict), "after scrolling down"
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (768, 1024), (1280, 800)])
+def test_tour_board_and_result_are_on_the_screen_together(
+    browser: Browser, site: Site, width: int, height: int
+) -> None:
+    with open_scene(browser, site, SCENE, width, height) as page:
+        page.get_by_role("button", name="Tour", exact=True).click()
+        tour = page.get_by_role("region", name="Tour")
+        for result in ("", "Correct", "Success", "It understood"):
+            if result:
+                expect_result(page, result)
+                assert is_in_viewport(page, page.locator("#result .verdict")), result
+            assert is_in_viewport(page, page.locator(".board.live")), result
+            assert is_in_viewport(page, tour), result
+            board, card = page.locator(".board.live").bounding_box(), tour.bounding_box()
+            assert board is not None
+            assert card is not None
+            assert card["y"] >= board["y"] + board["height"] or card["x"] >= board["x"] + board["width"], result
+            tour.get_by_role("button").first.click()
+        assert is_in_viewport(page, page.locator(".pad"))
+        assert is_in_viewport(page, tour)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -25,7 +25,7 @@ REQUESTS: list[dict[str, Any]] = [
     {"request": "check_sentence", "agent": 0, "scene": SCENE, "sentence": "go to the apple"},
     {"request": "suggest_sentence", "agent": 0, "scene": SCENE, "kind": "command", "seed": 1},
     {"request": "step", "agent": 0, "scene": SCENE, "sentence": "go to the apple", "start": [3, 3]},
-    {"request": "examples", "agent": 0, "scene": SCENE, "seed": 1},
+    {"request": "examples", "agent": 0, "scene": SCENE},
     {"request": "progress"},
     {"request": "detect", "agent": 0, "scene": SCENE, "word": "apple"},
     {"request": "describe_cell", "agent": 0, "scene": SCENE, "at": [1, 1]},

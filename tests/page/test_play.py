@@ -20,7 +20,8 @@ from groundling.page.server import bind
 from tests.page.conftest import teach_message
 from tests.page.site import Site
 
-CTRL_C_SECONDS = 3.0
+CTRL_C_SECONDS = 6.0
+"""Half of what teaching takes that is not cancelled."""
 Capture = pytest.CaptureFixture[str]
 
 
@@ -108,6 +109,29 @@ def test_ctrl_c_while_the_server_loads(seconds: float) -> None:
         assert process.stdout.readline() == "imported\n"
         time.sleep(seconds)
         assert_ctrl_c_ends(process, loading=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("load", ["print('loading', flush=True); time.sleep(60)", "return real(*arguments)"])
+def test_training_that_it_started_ends_with_the_server(number: signal.Signals, load: str) -> None:
+    code = f"""if True:
+        import importlib, subprocess, sys, time
+        from groundling.cli import main
+        play = importlib.import_module("groundling.cli.play")
+        play._training.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
+        real = play._state
+        def load(*arguments): {load}
+        play._state = load
+        main(["play", "--port", "0", "--no-browser"])
+    """
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(("loading", "Serving"))
+        process.send_signal(number)
+        start = time.monotonic()
+        process.communicate()  # until both have closed their output
+        assert time.monotonic() - start < 30
+        assert process.returncode == (0 if number == signal.SIGINT else 128 + number)
 
 
 def test_bench_page_reports_latencies(capsys: Capture) -> None:

@@ -27,7 +27,7 @@ DEFAULT_AGENT = "zs2-90"
 """Most of its object words never occurred in a command, and it understands them."""
 LIVE_RUN = ("fast", "--split", "zs2", "--holdout", "90", "--save-seconds", "5")
 """The run that `--train` starts: the recipe of the default agent, saved often."""
-_FIRST_AGENT_SECONDS = 120.0
+_FIRST_AGENT_SECONDS = 300.0
 _training: list[subprocess.Popen[bytes]] = []
 
 
@@ -65,7 +65,7 @@ def play(
 ) -> None:
     """Serve a web page to run, inspect and teach an agent in an editable world."""
     address = _Address(host, port, public)
-    earlier = signal.signal(signal.SIGINT, _exit)
+    earlier = {number: signal.signal(number, _exit) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         needs("agent")
         needs("page")
@@ -76,16 +76,17 @@ def play(
         _serve(state, names, address, no_browser)
     finally:
         _stop_training()
-        signal.signal(signal.SIGINT, earlier)
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
 
 
-def _exit(*_: object) -> None:
+def _exit(number: int, _: object) -> None:
     """End at once without a traceback: Ctrl-C is the normal way to stop the server, and Python itself takes 1 to 2 s.
 
     It is called while the server loads; uvicorn raises the signal again after its own shutdown.
     """
     _stop_training()
-    os._exit(0)
+    os._exit(0 if number == signal.SIGINT else 128 + number)
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,10 @@ const live = new LiveRun(byId("live"), connection, () => {
 });
 const tour = new Tour(byId("tour"), {
   go: (step) => {
-    if (step === null) localStorage.setItem(TOURED, "yes");
     store.set({ tour: step });
+    if (step !== null) return;
+    localStorage.setItem(TOURED, "yes");
+    byId("start-tour").focus({ preventScroll: true }); // the focused button is gone
   },
   start: (world, text) => {
     setWorld(world);

@@ -61,7 +61,7 @@ function plan(hello) {
     },
     {
       title: "Teach it a word",
-      text: "Draw something below, or drop a picture, and give it a name. One example is enough; then send the agent there.",
+      text: "Draw something on the pad, or drop a picture there, and name it. One example is enough; then send it there.",
       button: "End of the tour",
     },
   ];
@@ -73,7 +73,12 @@ export function claimOf(hello) {
   const [agent] = hello?.agents ?? [];
   if (!agent?.held_out_words.length)
     return "Nobody ever told it what a word means: it learned from rewards and answers alone.";
-  const { held_out_words: heldOut, object_words: all, novel_words: novel } = agent;
+  const { held_out_words: heldOut, object_words: all, novel_words: novel, is_live: isLive } = agent;
+  if (isLive)
+    return (
+      `Nobody tells it what a word means, and ${heldOut.length} of its ${all} nouns never occur in a command or ` +
+      "question: watch whether it learns to understand commands with them."
+    );
   if (novel.length)
     return `Nobody ever told it what a word means, and ${heldOut.length} of its ${all} nouns it has never heard: teach it.`;
   return (
@@ -105,18 +110,15 @@ export class Tour {
     if (tour === null) return;
     const { steps } = plan(hello);
     const { title, text, button } = steps[tour];
-    this.element.classList.toggle("docked", tour === steps.length - 1);
+    const isLast = tour === steps.length - 1;
+    this.element.classList.toggle("docked", isLast);
+    const skip = h("button", { type: "button", text: "Skip the tour", onclick: () => this.begin(null) });
     this.next = h("button", { type: "button", class: "primary", text: button, onclick: () => this.begin(tour + 1) });
     this.element.replaceChildren(
       h("p", { class: "note", text: `Tour, step ${tour + 1} of ${steps.length}` }),
       h("h2", { text: title }),
       h("p", { text }),
-      h(
-        "div",
-        { class: "tools" },
-        this.next,
-        h("button", { type: "button", text: "Skip the tour", onclick: () => this.begin(null) }),
-      ),
+      h("div", { class: "tools" }, this.next, ...(isLast ? [] : [skip])),
     );
   }
 
