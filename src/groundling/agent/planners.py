@@ -162,12 +162,10 @@ def obstacles(x_terr: Tensor, contrast: float | None, growth: float = 1.0) -> Te
     """The probability that a position is an obstacle, as the planner uses it.
 
     x_terr ** 10 or, with a contrast c, the probability whose odds are those of x_terr to the power of c:
-    x_terr^c / (x_terr^c + (1 - x_terr)^c). The odds are also to the power of `growth`; without a contrast, what an
-    obstacle passes on is.
+    x_terr^c / (x_terr^c + (1 - x_terr)^c). The odds are also to the power of `growth`.
     """
     if contrast is None:
-        obstacle = x_terr**OBSTACLE_EXPONENT
-        return obstacle if growth == 1 else 1 - (1 - obstacle) ** growth
+        return x_terr**OBSTACLE_EXPONENT
     obstacle = x_terr ** (contrast * growth)
     return obstacle / (obstacle + (1 - x_terr) ** (contrast * growth))
 

@@ -114,7 +114,7 @@ class ReferenceModel(nn.Module):
         squared = x_loc**GOAL_EXPONENT
         goal = (squared / squared.sum(1, keepdim=True)).reshape(-1, 1, side, side)
         growth = max(1, side / self.model.spec.view)
-        obstacle = 1 - (1 - x_terr**OBSTACLE_EXPONENT) ** growth
+        obstacle = x_terr**OBSTACLE_EXPONENT
         if planner.contrast is not None:
             obstacle = torch.sigmoid(growth * planner.contrast * torch.logit(x_terr))
         obstacle = obstacle.reshape(-1, 1, side, side)
