@@ -150,6 +150,7 @@ def test_agents_without_an_interpreter_name_the_size_that_they_need() -> None:
         groundling.load("normal").answer(np.zeros((24, 24, 3), np.uint8), "What is in the north?")
 
 
+@pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_larger_maps_on_a_gpu() -> None:
     agent, on_gpu = groundling.load("normal"), groundling.load("normal", device="cuda")
