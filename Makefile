@@ -7,7 +7,7 @@ TORCH := torch==2.13.0
 # Of the suites that `make test-adapters` plays: small or full.
 SIZE := small
 
-.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard bench icons screenshots chromium node clean
+.PHONY: demo test test-adapters test-package test-oldest package coverage leaderboard docs tables bench icons screenshots chromium node clean
 
 demo: .venv/demo
 	$(BIN)/groundling warm
@@ -26,12 +26,10 @@ test-adapters: .venv-inspect/done .venv-openenv/done .venv-trl/done
 	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py --suite-size $(SIZE)
 	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py --suite-size $(SIZE)
 
-# After a change of the pretrained weights: the rows of the agents, and the page of all rows.
+# After a change of the pretrained weights: the rows of the agents, and the tables of all pages.
 leaderboard: .venv/dev
 	$(BIN)/groundling suites reference normal zs1-50 zs2-50
-	printf '# Leaderboard\n\n' > docs/leaderboard.md
-	$(BIN)/groundling leaderboard --markdown >> docs/leaderboard.md
-	$(BIN)/groundling leaderboard --markdown --size small >> docs/leaderboard.md
+	$(MAKE) tables
 
 # The wheel and the source distribution, in dist.
 package: .venv-build/done
@@ -42,14 +40,22 @@ package: .venv-build/done
 test-package: package
 	.venv-build/bin/pytest -q packaging/test_wheel.py
 
-# The lowest versions of all dependencies, except PyTorch and the tools that only check style and types.
+# The lowest versions of all dependencies except PyTorch; old packages warn about new ones, which is no error here.
 test-oldest: .venv-oldest/done
-	.venv-oldest/bin/pytest -q --ignore tests/page --ignore tests/adapters --ignore tests/study -m "not slow" tests
+	.venv-oldest/bin/pytest -q -W default --ignore tests/page --ignore tests/adapters --ignore tests/study -m "not slow" tests
 
 coverage: .venv/dev chromium
 	$(BIN)/python -m coverage erase
 	$(BIN)/pytest -q --numprocesses 2 --dist loadfile --cov --cov-report= tests
 	$(BIN)/python -m coverage report
+
+# The documentation site, in out/site; a broken link is an error.
+docs: .venv-docs/done
+	.venv-docs/bin/python -m website.build
+
+# After a change of results: the tables in README.md and docs.
+tables: .venv/dev
+	$(BIN)/python -m website.tables
 
 bench: .venv/dev
 	$(BIN)/groundling bench world
@@ -62,6 +68,7 @@ icons: .venv/dev
 
 screenshots: .venv/dev chromium
 	$(BIN)/python -m tests.page.screenshots docs
+	$(BIN)/python -m website.pictures docs/episode.gif
 
 # A browser for the tests of the page, installed where that is possible.
 chromium:
@@ -86,6 +93,12 @@ node_modules/done: package.json package-lock.json | node
 	.venv-$*/bin/pip install --quiet --editable '.[$*]' pytest httpx
 	touch $@
 
+.venv-docs/done: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet $(TORCH)
+	.venv-docs/bin/pip install --quiet --editable '.[agent,page,study,docs]'
+	touch $@
+
 # The CPU build of PyTorch, before TRL asks for it.
 .venv-trl/done: pyproject.toml
 	$(PYTHON) -m venv .venv-trl
@@ -107,7 +120,7 @@ node_modules/done: package.json package-lock.json | node
 	touch $@
 
 clean:
-	rm -rf .venv .venv-build .venv-inspect .venv-oldest .venv-openenv .venv-trl node_modules dist out
+	rm -rf .venv .venv-build .venv-docs .venv-inspect .venv-oldest .venv-openenv .venv-trl node_modules dist out
 
 .venv/pip:
 	$(PYTHON) -m venv .venv

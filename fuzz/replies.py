@@ -29,14 +29,26 @@ REFUSALS = (
     "<think>I would go up, or left, or",
     "[tool_calls] []",
 )
-NOT_TEXT = (None, 3.5, float("nan"), True, [], ["up"], {"move": "up"}, {"content": None}, b"\xff", b"up", object())
+NOT_TEXT: tuple[Any, ...] = (
+    None,
+    3.5,
+    float("nan"),
+    True,
+    [],
+    ["up"],
+    {"move": "up"},
+    {"content": None},
+    b"\xff",
+    b"up",
+    object(),
+)
 
 
 class Garbled(NamedTuple):
     """A reply, and the episode in which it is given."""
 
     task: str
-    index: int
+    episode: int
     kind: str
     reply: Any
 
@@ -77,7 +89,7 @@ class Player:
         self.teacher = Teacher()
 
     def __call__(self, made: Garbled) -> str:
-        index = made.index
+        index = made.episode
         while made.task == "qa" and self.teacher.begin(0, [index]).question.type[0] < 0:
             index += 1
         game = TextEpisode(self.teacher, 0, index, made.task)

@@ -1,12 +1,10 @@
 """Build the documentation site: `python -m website.build`, or `make docs`.
 
 Pages are the Markdown files in `docs/`. What would drift if it were written by hand is put in at this point: a line
-`<!-- website: NAME ARGUMENTS -->` is replaced by the output of the function NAME below. Links to files that are not pages
-lead to the repository; pictures are copied. Formulas, `$$...$$` and `$...$`, become MathML, which needs no script.
+`<!-- website: NAME ARGUMENTS -->` is replaced by the output of the function NAME below. Links to files that are not
+pages lead to the repository; pictures are copied. Formulas, `$$...$$` and `$...$`, become MathML, without a script.
 """
 
-import contextlib
-import io
 import re
 import shutil
 import subprocess
@@ -22,11 +20,11 @@ from groundling.study.result_store import Store
 from website import pictures, source
 from website.check_links import broken_links
 from website.source import REPOSITORY, ROOT
+from website.tables import printed
 
 DOCS = ROOT / "docs"
 PAGES, SITE = ROOT / "out" / "pages", ROOT / "out" / "site"
 PICTURES = (".png", ".svg", ".gif")
-MAX_PICTURE_BYTES = 2_000_000
 
 
 def main() -> None:
@@ -43,14 +41,17 @@ def main() -> None:
     broken = broken_links(SITE)
     if broken:
         sys.exit("\n".join(["broken links, or assets from other sites:", *broken]))
-    print(f"Built {SITE / 'index.html'}, {len([*SITE.rglob('*.html')])} pages without broken links")
+    print(f"Built {len([*SITE.rglob('*.html')])} pages without broken links in {SITE}")
+    print(f"To read them: python3 -m http.server --directory {SITE}")
 
 
 def write(path: Path) -> None:
     """Write a page with everything put in."""
     page = PAGES / path.relative_to(DOCS)
     page.parent.mkdir(parents=True, exist_ok=True)
-    text = re.sub(r"^<!-- website: (\S+) ?(.*?) ?-->$", lambda m: insert(page, m[1], m[2]), path.read_text("utf-8"), flags=re.M)
+    text = re.sub(
+        r"^<!-- website: (\S+) ?(.*?) ?-->$", lambda m: insert(page, m[1], m[2]), path.read_text("utf-8"), flags=re.M
+    )
     page.write_text(outside_code(text, lambda part: links(formulas(part), path, page)), "utf-8")
 
 
@@ -134,25 +135,13 @@ def output(command: str) -> str:
 
 def commands(names: str) -> str:
     """The help of some commands."""
-    return "\n".join(
-        f"## {name}\n\n```text\n{printed([*name.split(), '--help'])}\n```\n" for name in names.split(", ")
-    )
+    return "\n".join(f"## {name}\n\n```text\n{printed([*name.split(), '--help'])}\n```\n" for name in names.split(", "))
 
 
 def ablations(_: str) -> str:
     """The table of the ablations that have results."""
     rows = ablation_tables.rows([*Store(str(ROOT / "results" / "study")).results().values()])
     return tables.markdown(ablation_tables.HEADER, rows) if rows else "*No result file of an ablation is there yet.*\n"
-
-
-def printed(arguments: list[str]) -> str:
-    """What a command prints on a terminal of 80 columns."""
-    from groundling.cli import main as groundling
-
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-        groundling(arguments)
-    return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).strip()
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def walks() -> list[Walk]:
     found = []
     for k in range(WALKS):
         scene, _, _ = state.sample_world(WALK_SEED + k)
-        examples = example_sentences(runner.agent, scene, np.random.default_rng(k))
+        examples = example_sentences(runner.agent, scene)
         commands = [entry for entry in examples if entry["kind"] == "command"]
         chosen = commands[k % len(commands)]
         path, reached = walk_path(runner, scene, chosen["sentence"])

@@ -2,10 +2,13 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 REPOSITORY = "https://github.com/groundling/groundling/blob/main/"
+INSERTED = re.compile(r"^<!-- website: (\S+) ?(.*?) ?-->$", re.MULTILINE)
+"""A line of a page that the site replaces: a name and arguments."""
 
 
 def _find(name: str) -> tuple[Path, str, ast.AST]:

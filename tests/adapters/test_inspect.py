@@ -9,9 +9,8 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from groundling.adapters.inspect_tasks import groundling_suite
-from groundling.suites.players import RandomPlayer, oracle
 from groundling.suites.suite import Suite
-from tests.adapters.transcripts import VIEWS, transcripts
+from tests.adapters.transcripts import CASES, PLAYERS, transcripts
 
 
 def shown_by_inspect(message: Any) -> str:
@@ -21,10 +20,9 @@ def shown_by_inspect(message: Any) -> str:
     return "\n\n".join(part.text if part.type == "text" else part.image for part in message.content)
 
 
-@pytest.mark.parametrize("player", [oracle, RandomPlayer()], ids=["oracle", "random"])
-@pytest.mark.parametrize(("name", "view"), VIEWS.items())
-def test_players_score_as_without_inspect(player: Any, name: str, view: str, size: str, tmp_path: Path) -> None:
-    replies, success = transcripts(player, Suite.load(name, size), view)
+@pytest.mark.parametrize(("player", "name", "view"), CASES)
+def test_players_score_as_without_inspect(player: str, name: str, view: str, size: str, tmp_path: Path) -> None:
+    replies, success = transcripts(PLAYERS[player], Suite.load(name, size), view)
 
     def reply(messages: list[Any], *_: Any) -> ModelOutput:
         output = ModelOutput.from_content("mockllm", replies[tuple(map(shown_by_inspect, messages))])
@@ -39,7 +37,7 @@ def test_players_score_as_without_inspect(player: Any, name: str, view: str, siz
     assert [values[i] for i in range(len(success))] == success
     metrics = log.results.scores[0].metrics
     assert metrics["accuracy"].value == pytest.approx(np.mean(success))
-    if player is oracle:
+    if player == "oracle":
         assert metrics["nav"].value == metrics["qa"].value == 1
 
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from groundling.adapters.trl_environment import GroundlingEnvironment, environment_factory, rows, suite_rows
-from groundling.suites.players import RandomPlayer, oracle
 from groundling.suites.suite import Suite
 from groundling.text import data_url
-from tests.adapters.transcripts import VIEWS, transcripts
+from tests.adapters.transcripts import CASES, PLAYERS, transcripts
 
 
 def shown_by_trl(content: Any) -> str:
@@ -19,23 +18,21 @@ def shown_by_trl(content: Any) -> str:
     return "\n\n".join(part["text"] if part["type"] == "text" else data_url(part["image"]) for part in content)
 
 
-@pytest.mark.parametrize(("name", "view"), VIEWS.items())
-def test_players_score_as_without_trl(name: str, view: str, size: str) -> None:
+@pytest.mark.parametrize(("player", "name", "view"), CASES)
+def test_players_score_as_without_trl(player: str, name: str, view: str, size: str) -> None:
     suite = Suite.load(name, size)
-    for player in (oracle, RandomPlayer()):
-        replies, success = transcripts(player, suite, view)
-        env = environment_factory(view)()
-        rewards = []
-        for i, row in enumerate(suite_rows(name, size)):
-            tool = env.answer if suite[i].task == "qa" else env.move
-            chat = [shown_by_trl(env.reset(**row))]
-            while tuple(chat) in replies:
-                reply = replies[tuple(chat)]
-                chat += [reply, shown_by_trl(tool(reply))]
-            rewards.append(env.get_reward())
-        assert rewards == list(map(float, success))
-        if player is oracle:
-            assert set(rewards) == {1.0}
+    replies, success = transcripts(PLAYERS[player], suite, view)
+    env = environment_factory(view)()
+    rewards = []
+    for episode, row in zip(suite, suite_rows(name, size), strict=True):
+        tool = env.answer if episode.task == "qa" else env.move
+        chat = [shown_by_trl(env.reset(**row))]
+        while tuple(chat) in replies:
+            reply = replies[tuple(chat)]
+            chat += [reply, shown_by_trl(tool(reply))]
+        rewards.append(env.get_reward())
+    assert rewards == list(map(float, success))
+    assert player == "random" or set(rewards) == {1.0}
 
 
 def test_tools_have_hints_and_google_docstrings() -> None:

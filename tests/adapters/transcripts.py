@@ -1,14 +1,19 @@
 """What a player replies to each chat of a suite: adapters must show the same chats, texts and pictures."""
 
-from collections.abc import Callable
 from typing import Any
 
+from groundling.suites.players import Player, RandomPlayer, oracle
 from groundling.suites.suite import Suite
-from groundling.text import TextEpisode
 
 Chat = tuple[str, ...]
+PLAYERS: dict[str, Player] = {"oracle": oracle, "random": RandomPlayer()}
 VIEWS = {"normal": "both", "zs1": "sentences", "zs2": "grid", "paraphrase": "sentences", "invented": "grid"}
-"""How each suite is shown in the tests, so that they cover sentences, grids and pictures."""
+"""How each suite is shown to the oracle."""
+CASES = [
+    *(("oracle", name, view) for name, view in VIEWS.items()),
+    *(("random", name, "sentences") for name in VIEWS),
+]
+"""Player, suite and view."""
 
 
 def shown(content: Any) -> str:
@@ -23,7 +28,7 @@ def chat(messages: list[Any]) -> Chat:
     return tuple(shown(message["content"]) for message in messages)
 
 
-def transcripts(player: Callable[[TextEpisode], str], suite: Suite, view: str) -> tuple[dict[Chat, str], list[bool]]:
+def transcripts(player: Player, suite: Suite, view: str) -> tuple[dict[Chat, str], list[bool]]:
     """The reply to each chat, and which episodes succeeded."""
     replies: dict[Chat, str] = {}
     success = []

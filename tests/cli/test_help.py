@@ -21,7 +21,7 @@ COMMANDS = {
     "models",
     *(f"study {name}" for name in ("run", "status", "table", "search", "ablations", "representations", "few-shot")),
     "figures",
-    *(f"suites {name}" for name in ("list", "check", "run")),
+    *(f"suites {name}" for name in ("list", "check", "run", "reference")),
     "leaderboard",
     *(f"export {name}" for name in ("minari", "parquet")),
     "package",
@@ -74,6 +74,7 @@ def test_help_fits_80_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch, 
     text = help_of(capsys, command)
     assert_fits(text)
     assert text.startswith(f"usage: groundling {command}".rstrip())
+    assert "noqa" not in text  # a comment of the source, where a description is missing
     # A description under the usage, which is not cut; and one default for each option, not two.
     assert text.split("\n\n")[1].strip().endswith((".", "?"))
     for option in re.split(r"^[ │]*-", text, flags=re.MULTILINE)[1:]:
@@ -139,6 +140,7 @@ def test_zero_threads_are_refused_by_every_command(
             assert message == f"groundling: {name} must be an integer of at least 1, got 0\n"
             refused.add(command)
     assert refused == {
+        "suites reference",
         "suites run",
         "train",
         "evaluate",

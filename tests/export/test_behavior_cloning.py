@@ -1,6 +1,5 @@
 """The behavior-cloning example trains on an export, and is evaluated."""
 
-import importlib.util
 import math
 from pathlib import Path
 
@@ -8,8 +7,7 @@ import pytest
 
 from groundling.export.minari import export_minari
 from groundling.export.recording import ExportConfig
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "behavior_cloning.py"
+from tests.load_example import load_example
 
 
 def test_example_trains_and_evaluates(
@@ -17,11 +15,7 @@ def test_example_trains_and_evaluates(
 ) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     export_minari(ExportConfig(), "groundling/navqa/oracle-v0", 50)
-    specification = importlib.util.spec_from_file_location("behavior_cloning", EXAMPLE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
+    module = load_example("behavior_cloning")
     success, accuracy = module.main("groundling/navqa/oracle-v0", updates=3, batch_size=8, episodes=5)
     assert 0 <= success <= 1
     assert 0 <= accuracy <= 1

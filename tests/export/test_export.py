@@ -172,6 +172,12 @@ def test_interrupted_parquet_export_continues(tmp_path: Path, monkeypatch: pytes
         export_parquet(ExportConfig("random"), tmp_path / "parts", 5)
 
 
+def test_fewer_parquet_episodes_than_before_remove_none(tmp_path: Path) -> None:
+    for count in (10, 5):
+        export_parquet(ExportConfig(questions=False), tmp_path, count)
+    assert pq.read_metadata(tmp_path / "episodes" / "000000000.parquet").num_rows == 10
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["export", "parquet", str(tmp_path / "out"), "--policy", "random", "--episodes", "20", "--nav-only"])
     assert "20 episodes" in capsys.readouterr().out

@@ -22,6 +22,7 @@ from groundling.study.result_store import Store
 from tests.learn.tiny import FAST
 
 TINY = Run(FAST, episodes=20, episodes_per_type=10)
+DATA = Path(__file__).parents[1] / "data"
 
 
 def seeded(seed: int, **changes: Any) -> Run:
@@ -118,13 +119,14 @@ def test_a_run_resumes_from_a_remote_store(tmp_path: Path) -> None:
 
 
 def test_two_results_of_one_run_are_refused(tmp_path: Path) -> None:
+    record = json.loads((DATA / "study-1" / "vl-normal-0.json").read_text("utf-8"))
     for key in ("a", "b"):
-        (tmp_path / f"ours-normal-0-{key}.json").write_text('{"name": "ours-normal-0"}')
-    with pytest.raises(InputError, match="there is another result of run ours-normal-0 with another config"):
+        (tmp_path / f"vl-normal-0-{key}.json").write_text(json.dumps(record | {"command": key}))
+    with pytest.raises(InputError, match="there is another result of run vl-normal-0 with another config"):
         Store(str(tmp_path)).results()
-    (tmp_path / "ours-normal-0-b.json").unlink()
+    (tmp_path / "vl-normal-0-b.json").unlink()
     (tmp_path / "x.json").write_text("[")
-    with pytest.raises(InputError, match=r"x\.json: not a result of the study"):
+    with pytest.raises(InputError, match=r"x\.json.*: not valid JSON"):
         Store(str(tmp_path)).results()
 
 

@@ -4,6 +4,7 @@ import itertools
 import json
 from collections import Counter
 from dataclasses import asdict, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,19 @@ def test_reference_results_are_of_these_suites() -> None:
             assert player == "most-frequent-answer" or full.outcomes.startswith(result.outcomes)
 
 
+@pytest.mark.parametrize("agent", PRETRAINED)
+def test_agents_score_as_in_their_evaluation(agent: str) -> None:
+    """The intervals overlap with those of `groundling evaluate` in the model card, means over the sentence types."""
+    card = json.loads((resources.files("groundling") / "weights" / f"{agent}.json").read_text("utf-8"))
+    result = Result.load(reference_file(Suite.load(PRETRAINED[agent][0], "full"), agent))
+    commands = [scores["success_rate"] for scores in card["greedy"]["commands"].values()]
+    questions = [scores["qa_accuracy"] for scores in card["questions"].values()]
+    assert len(commands) + len(questions) == len(result.types)
+    for scored, evaluated in ((result.nav, commands), (result.qa, questions)):
+        assert scored["low"] <= np.mean([rate["high"] for rate in evaluated])
+        assert scored["high"] >= np.mean([rate["low"] for rate in evaluated])
+
+
 def test_reference_command_scores_players_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,11 +257,3 @@ def test_reference_command_scores_players_again(
     with pytest.raises(SystemExit):
         main(["suites", "reference", "rndom"])
     assert "did you mean 'random'" in capsys.readouterr().err
-
-
-def test_page_of_the_leaderboard_is_that_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
-    for size in ("full", "small"):
-        main(["leaderboard", "--markdown", "--size", size])
-    page = Path(__file__).parents[2] / "docs" / "leaderboard.md"
-    written = "# Leaderboard\n\n" + capsys.readouterr().out
-    assert page.read_text("utf-8") == written, "docs/leaderboard.md must be written again: make leaderboard"

@@ -1,12 +1,10 @@
 """The chat client against a real HTTP server on loopback, whose scripted model is an oracle that reads the chat."""
 
-import importlib.util
 import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,18 +13,12 @@ from groundling.suites.players import oracle
 from groundling.suites.score import Result
 from groundling.suites.suite import Suite
 from tests.adapters.transcripts import chat, transcripts
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "chat_client.py"
+from tests.load_example import load_example
 
 
 @pytest.fixture(scope="module")
-def client() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("chat_client", EXAMPLE)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+def client() -> Any:
+    return load_example("chat_client")
 
 
 class Server(ThreadingHTTPServer):
@@ -66,7 +58,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize(("name", "view"), [("normal", "sentences"), ("invented", "grid"), ("zs2", "both")])
 def test_oracle_behind_a_server_scores_everything(
-    client: ModuleType, server: Server, name: str, view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: Any, server: Server, name: str, view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     server.replies, _ = transcripts(oracle, Suite.load(name), view)
@@ -80,7 +72,7 @@ def test_oracle_behind_a_server_scores_everything(
     assert isinstance(body["messages"][0]["content"], list) == (view == "both")
 
 
-def test_empty_replies_are_invalid(client: ModuleType, server: Server) -> None:
+def test_empty_replies_are_invalid(client: Any, server: Server) -> None:
     player = client.ChatPlayer(f"http://127.0.0.1:{server.server_port}/v1", "m")
     game = Suite.load("normal").begin(0)
     game.reply(player(game))

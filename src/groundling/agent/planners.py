@@ -120,9 +120,13 @@ class ValueIterationPlanner(nn.Module):
             for move, side in enumerate((1, 3, 5, 7)):
                 self.spread[move, side] = INITIAL_DISCOUNT if self.discount is None else INITIAL_SIDE_LOGIT
 
-    def kernels(self) -> Tensor:
-        """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on"""
-        return self.spread if self.discount is None else self.discount * self.spread.softmax(dim=1)
+    def kernels(self, growth: float = 1.0) -> Tensor:
+        """[move, neighbor]: how much of the value of each of the 3 x 3 neighbors a move passes on.
+
+        On a map that is `growth` times as large as those of training, the logits of the fractions are, too: otherwise
+        what passes diagonally between two obstacles is more than what comes the long way around.
+        """
+        return self.spread if self.discount is None else self.discount * (growth * self.spread).softmax(dim=1)
 
     def forward(self, x_loc: Tensor, x_terr: Tensor) -> Decision:
         """Two maps [B, N] -> a decision for each image"""
@@ -130,13 +134,14 @@ class ValueIterationPlanner(nn.Module):
         growth = max(1.0, side / self.side)  # paths on a larger map than those of training are longer
         maps = torch.stack([x_loc, x_terr], 1).unflatten(2, (side, side))
         goal = nn.functional.normalize(x_loc**GOAL_EXPONENT, p=1.0, dim=1)
-        obstacle = obstacles(x_terr, self.contrast)
+        # A wall passes on a little of the value behind it, which has to be less than what comes the long way around.
+        obstacle = obstacles(x_terr, self.contrast, growth)
         if self.discount is not None:  # the agent stands on its own position, so that is no obstacle
             obstacle = obstacle * (1 - center(1, obstacle))
         passable = (1 - goal) * (1 - obstacle)  # an episode ends at the goal, and obstacles pass no value on
         # Values are multiplied by a power of 2, which rounds nothing: they decay far below the range of floats.
         scale = 2.0 ** (MAX_SCALE_EXPONENT if growth > 1 else 0)
-        goal, kernels = scale * goal, self.kernels()
+        goal, kernels = scale * goal, self.kernels(growth)
         value = goal
         for _ in range(math.ceil(growth * self.sweeps)):
             moves = (kernels @ neighbors(value, side).flatten(1)).unflatten(1, goal.shape)  # [moves, B, N]
@@ -153,16 +158,18 @@ class ValueIterationPlanner(nn.Module):
         return Decision(logits, self.critic(torch.cat([log_value, around], 1))[:, 0], obstacle, value / scale)
 
 
-def obstacles(x_terr: Tensor, contrast: float | None) -> Tensor:
+def obstacles(x_terr: Tensor, contrast: float | None, growth: float = 1.0) -> Tensor:
     """The probability that a position is an obstacle, as the planner uses it.
 
     x_terr ** 10 or, with a contrast c, the probability whose odds are those of x_terr to the power of c:
-    x_terr^c / (x_terr^c + (1 - x_terr)^c).
+    x_terr^c / (x_terr^c + (1 - x_terr)^c). The odds are also to the power of `growth`; without a contrast, what an
+    obstacle passes on is.
     """
     if contrast is None:
-        return x_terr**OBSTACLE_EXPONENT
-    obstacle = x_terr**contrast
-    return obstacle / (obstacle + (1 - x_terr) ** contrast)
+        obstacle = x_terr**OBSTACLE_EXPONENT
+        return obstacle if growth == 1 else 1 - (1 - obstacle) ** growth
+    obstacle = x_terr ** (contrast * growth)
+    return obstacle / (obstacle + (1 - x_terr) ** (contrast * growth))
 
 
 def neighbors(value: Tensor, side: int) -> Tensor:

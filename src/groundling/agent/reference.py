@@ -91,7 +91,8 @@ class ReferenceModel(nn.Module):
         bound = self.model.config.detection_bound
         if bound is not None:
             scores = scores - (1 - SLOPE_ABOVE_BOUND) * (1 + (scores - bound).exp()).log()
-        return scores.softmax(-1)
+        more = math.log(scores.shape[-1]) / math.log(self.model.spec.positions)
+        return (scores * max(1, more)).softmax(-1)
 
     def gate(self, gate: Gate, p: Tensor) -> Tensor:
         """rho [B, 1], Eq. 7"""
@@ -112,9 +113,10 @@ class ReferenceModel(nn.Module):
             return self.dense(planner.action, features), self.dense(planner.critic, features)[:, 0]
         squared = x_loc**GOAL_EXPONENT
         goal = (squared / squared.sum(1, keepdim=True)).reshape(-1, 1, side, side)
-        obstacle = x_terr**OBSTACLE_EXPONENT
+        growth = max(1, side / self.model.spec.view)
+        obstacle = 1 - (1 - x_terr**OBSTACLE_EXPONENT) ** growth
         if planner.contrast is not None:
-            obstacle = torch.sigmoid(planner.contrast * torch.logit(x_terr))
+            obstacle = torch.sigmoid(growth * planner.contrast * torch.logit(x_terr))
         obstacle = obstacle.reshape(-1, 1, side, side)
         if planner.discount is not None:
             elsewhere = torch.ones(side, side)
@@ -122,9 +124,8 @@ class ReferenceModel(nn.Module):
             obstacle = obstacle * elsewhere
         passable = (1 - goal) * (1 - obstacle)
         value = goal
-        growth = max(1, side / self.model.spec.view)
         for _ in range(math.ceil(growth * planner.sweeps)):
-            moves = F.conv2d(value, planner.kernels().reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
+            moves = F.conv2d(value, planner.kernels(growth).reshape(-1, 1, 3, 3), padding=1)  # [B, moves, side, side]
             value = goal + passable * moves.max(dim=1, keepdim=True).values
         center = side // 2
         maps = torch.cat([x_loc.reshape_as(goal), x_terr.reshape_as(goal)], 1)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,30 +24,34 @@ ENVS, STEPS = 16, 16
 
 
 class Minibatch:
-    """256 observations of real episodes, as pixels and as cell ids, with their sentences."""
+    """Observations of real episodes, as pixels and as cell ids, with their sentences."""
 
-    def __init__(self, seed: int = 0) -> None:
-        teacher, rng = Teacher(), np.random.default_rng(seed)
-        episode: EpisodeBatch = teacher.begin(seed, np.arange(ENVS))
+    def __init__(self, seed: int = 0, teacher: Teacher | None = None, envs: int = ENVS, steps: int = STEPS) -> None:
+        teacher, rng = teacher or Teacher(), np.random.default_rng(seed)
+        episode: EpisodeBatch = teacher.begin(seed, np.arange(envs))
         cells, commands, questions, answers = [], [], [], []
-        for _ in range(STEPS):
+        for _ in range(steps):
             cells.append(view_cells(episode.state))
             commands.append(episode.command.tokens)
             questions.append(episode.question.tokens)
             answers.append(episode.question.answer)
-            episode, outcome = teacher.step(episode, rng.integers(0, 4, ENVS))
-            episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + ENVS)
+            episode, outcome = teacher.step(episode, rng.integers(0, 4, envs))
+            episode = teacher.reset(episode, outcome.terminated | outcome.truncated, episode.index + envs)
         pictures = teacher.catalog.pictures[CELL_PIXELS]
         every = np.concatenate(cells)
         self.table = torch.from_numpy(pictures)
         self.cells = torch.from_numpy(every)
-        self.images = torch.from_numpy(draw(every, pictures))
         self.commands, self.questions = (
             torch.from_numpy(np.concatenate(part)).long() for part in (commands, questions)
         )
         self.answers = torch.from_numpy(np.concatenate(answers)).long()
-        self.actions = torch.from_numpy(rng.integers(0, 4, ENVS * STEPS))
-        self.returns = torch.from_numpy(rng.normal(size=ENVS * STEPS)).float()
+        self.actions = torch.from_numpy(rng.integers(0, 4, envs * steps))
+        self.returns = torch.from_numpy(rng.normal(size=envs * steps)).float()
+
+    @cached_property
+    def images(self) -> Tensor:
+        """[B, H, W, 3]"""
+        return torch.from_numpy(draw(self.cells.numpy(), self.table.numpy()))
 
     def loss(self, output: Output) -> Tensor:
         """Policy gradient, value and question answering, as a training update has them."""
@@ -60,6 +65,7 @@ class Minibatch:
 def measure(seconds: float, planner: str) -> dict[str, Any]:
     """Times of parts and their ratios, ours and the reference implementation with the same weights."""
     batch = Minibatch()
+    len(batch.images)  # drawn here, so that this is not measured
     model = build(AgentConfig(planner=planner, temperature=5.0, init="he"))
     assert isinstance(model, InterpreterModel)
     reference = ReferenceModel(model)

@@ -101,7 +101,7 @@ def _reference_update(model: InterpreterModel, stage: PPO) -> float:
         def forward(self, view: object, commands: torch.Tensor, questions: torch.Tensor, _: object = None) -> Output:
             return Output(*self.reference(images, commands, questions))
 
-    learner = PPO(model, stage.config, stage.log)
+    learner, rng = PPO(model, stage.config, stage.log), np.random.default_rng(0)
     learner.model = WithReference()  # type: ignore[assignment]
     learner.optimizer = stage.optimizer
-    return best_time(lambda: learner.learn_from(rollout, envs, RunningMeans(types=types)), seconds=0)
+    return best_time(lambda: learner.learn_from(rollout, envs, rng, RunningMeans(types=types)), seconds=0)

@@ -1,4 +1,7 @@
-"""`groundling bench scale`: how time and memory grow with map side, classes, batch size and episodes."""
+"""`groundling bench scale`: how time and memory grow with map side, classes, batch size and episodes.
+
+Of the world here, of the agent in `bench_scale_agent`.
+"""
 
 import importlib.util
 import time
@@ -32,11 +35,10 @@ def measure(seconds: float) -> dict[str, Any]:
     """Cost per step against each quantity, with fitted exponents; every time is CPU time of this process."""
     parts: dict[str, list[Row]] = {
         "side": [side_row(side, seconds) for side in SIDES],
-        "classes": [world_row({"classes": n}, Teacher(catalog=catalog_of(n)), BATCH, seconds) for n in CLASSES],
+        "classes": [classes_row(n, seconds) for n in CLASSES],
         "batch": [world_row({"batch": n}, Teacher(), n, seconds) for n in BATCHES],
         "episodes": [episodes_row(n) for n in EPISODES],
     }
-    # Cost per training update against cells and classes belongs here, as further parts of the same form.
     return {"parts": parts, "exponents": exponents(parts)}
 
 
@@ -68,19 +70,40 @@ def side_row(side: int, seconds: float) -> Row:
     walls = (0, round(15 * side**2 / 49))  # the density of the paper's maps
     teacher = Teacher(WorldConfig(size=side, walls=walls))
     sizes: Row = {"side": side, "cells": side**2}
-    row = world_row(sizes, teacher, max(8, min(BATCH, PIXELS_AT_ONCE // frame)), seconds)
+    batch = max(8, min(BATCH, PIXELS_AT_ONCE // frame))
+    row = world_row(sizes, teacher, batch, seconds)
+    # With as many objects per cell, too: the teacher compares objects with each other.
+    row["dense_step_us"] = world_row(sizes, Teacher(WorldConfig().resized(side)), batch, seconds, images=False)[
+        "step_us"
+    ]
+    row |= agent_costs(side, seconds)
     if importlib.util.find_spec("minigrid") is not None:
         row["minigrid_us"] = minigrid_us(side, seconds)
     return row
 
 
-def world_row(sizes: Row, teacher: Teacher, batch: int, seconds: float) -> Row:
+def classes_row(classes: int, seconds: float) -> Row:
+    """Costs with some number of classes on maps of 7 x 7."""
+    teacher = Teacher(catalog=catalog_of(classes))
+    return world_row({"classes": classes}, teacher, BATCH, seconds) | agent_costs(teacher, seconds)
+
+
+def agent_costs(of: int | Teacher, seconds: float) -> Row:
+    """Costs of the agent with a map side or a teacher, where PyTorch is installed."""
+    if importlib.util.find_spec("torch") is None:
+        return {}
+    from groundling.cli.bench_scale_agent import class_costs, side_costs
+
+    return side_costs(of, seconds) if isinstance(of, int) else class_costs(of, seconds)
+
+
+def world_row(sizes: Row, teacher: Teacher, batch: int, seconds: float, images: bool = True) -> Row:
     """Microseconds of CPU time for a step of one env, with and without images, and bytes of the state of one env."""
     actions = np.random.default_rng(0).integers(0, 4, (16, batch))
     pictures = teacher.catalog.pictures[CELL_PIXELS]
     episode: EpisodeBatch = teacher.begin(0, np.arange(batch))
     pixels = (2 * teacher.world.size - 1) * CELL_PIXELS
-    frames = np.zeros((batch, pixels, pixels, 3), np.uint8)
+    frames = np.zeros((batch if images else 0, pixels, pixels, 3), np.uint8)
 
     def play(rendering: bool) -> int:
         nonlocal episode
@@ -94,7 +117,7 @@ def world_row(sizes: Row, teacher: Teacher, batch: int, seconds: float) -> Row:
     return {
         **sizes,
         "step_us": cpu_us(lambda: play(False), seconds),
-        "drawn_us": cpu_us(lambda: play(True), seconds),
+        **({"drawn_us": cpu_us(lambda: play(True), seconds)} if images else {}),
         "state_bytes": sum(array.nbytes for array in episode.arrays().values()) / batch,
     }
 

@@ -203,6 +203,9 @@ def _state(run: "Run", results: Any, works: Any) -> dict[str, Any]:
 def table(
     only: Only = (),
     results: Results = RESULTS,
+    part: Annotated[
+        str, tyro.conf.arg(help="Which tables: summary (methods by split), runs, seeds, types or all.")
+    ] = "all",
     markdown: Annotated[bool, tyro.conf.arg(help="Print tables in Markdown.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -210,6 +213,7 @@ def table(
     needs("study")
     from groundling.study import tables
     from groundling.study.result_store import Store
+    from groundling.study.summary_table import all_tables
 
     found = [
         result
@@ -220,20 +224,17 @@ def table(
         raise InputError(f"results must be a path with result files of these runs, got {results!r}, which has none")
     if as_json:
         return print_json([dict(zip(tables.HEADER, row, strict=True)) for row in tables.rows(found)])
-    parts: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = [
-        ("whole episodes, greedy policy", tables.HEADER, tables.rows(found)),
-        ("lowest / median / highest of seeds", tables.OVER_SEEDS, tables.over_seeds(found)),
-    ]
-    for part, name, title in tables.BY_TYPE:
-        types, lines = tables.by_type(found, part, name)
-        parts.append((title, ("run", *types), lines))
-    title = "attention on the cells referred to, by the content words of the sentence, %"
-    parts.append((title, ("run", *tables.WORDS), tables.attention_by_words(found)))
-    for title, header, lines in parts:
-        if markdown:
+    found_tables = all_tables(found)
+    check_choice("part", part, ("all", *found_tables))
+    for title, header, lines in [
+        table for name in found_tables for table in found_tables[name] if part in ("all", name)
+    ]:
+        if not markdown:
+            print_table(title, header, lines)
+        elif part == "all":
             print(f"\n**{title[0].upper()}{title[1:]}**\n\n{tables.markdown(header, lines)}")
         else:
-            print_table(title, header, lines)
+            print(tables.markdown(header, lines))
 
 
 @app.command

@@ -48,6 +48,14 @@ class TrainOptions:
             help_behavior_hint="(default: no limit)",
         ),
     ] = None
+    workers: Annotated[
+        int | None,
+        tyro.conf.arg(
+            metavar="INT",
+            help="Processes of one thread each that share the work of updates; weights depend on their number.",
+            help_behavior_hint="(default: one for each core, at most 4; 1 with --threads, on a GPU or for paper)",
+        ),
+    ] = None
     threads: Threads = None
     device: Device = "auto"
     save_seconds: Annotated[float, tyro.conf.arg(help="Seconds between saves of the training state.")] = 30.0
@@ -60,15 +68,23 @@ class TrainOptions:
 def train(arguments: list[str]) -> None:
     """Parse and run `[PRESET] [options]`."""
     needs("agent")
+    import torch
+
+    from groundling.learn.device import choose_device
     from groundling.learn.snapshots import Snapshots
     from groundling.learn.trainer import Trainer
+    from groundling.learn.workers import default_workers
 
     preset, config, options = parse_train(arguments)
-    set_threads(options.threads)
+    workers = options.workers
+    if workers is None:
+        device = torch.device(choose_device(options.device))
+        workers = default_workers(config, device) if options.threads is None else 1
+    set_threads(1 if workers > 1 and options.threads is None else options.threads)
     split = config.split if config.split == "normal" else f"{config.split}-{config.holdout:g}"
     folder = options.out or Path("runs") / f"{preset}-{split}-{config.seed}"
     snapshots = Snapshots(folder, options.snapshots)
-    trainer = Trainer(config, folder, options.resume, options.device, options.save_seconds)
+    trainer = Trainer(config, folder, options.resume, options.device, options.save_seconds, workers)
     trainer.before_update = snapshots.write_due
     follow(trainer, options.minutes)
 

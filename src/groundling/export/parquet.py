@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from groundling.atomic_write import atomic_write
-from groundling.errors import InputError, check_int
+from groundling.errors import InputError, check_int, cut, quote
 from groundling.export.recording import Episode, ExportConfig
 from groundling.extras import needs
-from groundling.read_json import read_json
+from groundling.read_json import read_json, reason
 from groundling.teacher.teacher import Teacher
 from groundling.text import describe_view
 
@@ -34,17 +34,22 @@ def export_parquet(
 ) -> None:
     """Write the episodes 0 .. `episodes` - 1; files that exist already are kept."""
     needs("offline")
-    import pyarrow.parquet as pq
-
     check_int("episodes", episodes, 1)
-    _claim(folder, config)
+    try:
+        _claim(folder, config)
+        _export(config, folder, episodes, progress)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({cut(reason(error))})") from error
+
+
+def _export(config: ExportConfig, folder: Path, episodes: int, progress: Callable[[int, int], None] | None) -> None:
     recording = config.recording()
     kinds = ("questions", "episodes") if config.questions else ("episodes",)  # the rows of the last one are counted
     for first in range(0, episodes, SHARD):
         end = min(first + SHARD, episodes)
         paths = {kind: folder / kind / f"{first:09d}.parquet" for kind in kinds}
         kept = all(path.is_file() for path in paths.values())
-        if not kept or pq.read_metadata(paths["episodes"]).num_rows != end - first:
+        if not kept or _rows(paths["episodes"]) < end - first:
             columns: dict[str, Columns] = {kind: defaultdict(list) for kind in kinds}
             for batch in recording.batches(first, end):
                 for episode in batch:
@@ -62,10 +67,22 @@ def _claim(folder: Path, config: ExportConfig) -> None:
     path, content = folder / "export.json", {"format": FORMAT, **asdict(config)}
     if path.is_file():
         if (found := read_json(path, "export")) != content:
-            raise InputError(f"{folder} must hold an export with the same settings, got {found}; choose another folder")
+            raise InputError(
+                f"{folder} must hold an export with the same settings, got {quote(found, 300)}; choose another folder"
+            )
         return
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _rows(path: Path) -> int:
+    """The number of rows of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, ValueError) as error:  # also of PyArrow
+        raise InputError(f"{path}: not a Parquet file ({cut(reason(error))}); delete it to export it again") from None
 
 
 def _write(path: Path, columns: Columns) -> None:

@@ -13,7 +13,7 @@ from groundling.learn.config import TrainConfig
 from groundling.learn.losses import actor_critic_loss, answer_loss
 from groundling.learn.optimizers import make_optimizer
 from groundling.learn.replay_buffer import ReplayBuffer
-from groundling.learn.stage import RunningMeans, Stage
+from groundling.learn.stage import RunningMeans, Stage, auxiliary_losses
 from groundling.rollout import Frames, sample_actions
 
 REFRESH_BATCH = 512
@@ -71,7 +71,7 @@ class ActorCritic(Stage):
             # A sum, as in the paper.
             losses["answer_loss"] = answer_loss(output.answer_scores, now.answers) * settings.batch_size
             metrics.add_answers(now, output.answer_scores)
-        losses |= self.auxiliary_losses(output, now.answers, gate_loss=0, reading_loss=0)
+        losses |= auxiliary_losses(self.model, output, now.answers, gate_loss=0, reading_loss=0)
         self.replay.error[where] = error.abs().cpu().numpy()
         scale = 1 / settings.batch_size if settings.loss_reduction == "mean" else 1.0
         metrics.add("grad_norm", self.descend(scale * torch.stack([*losses.values()]).sum()))

@@ -49,8 +49,11 @@ class TrainConfig:
     agent: ModelConfig = AgentConfig()  # noqa: RUF009
     """Hyperparameters of the model."""
     qa_pretraining: QAPretrainingConfig = QAPretrainingConfig()  # noqa: RUF009
+    """First stage of `fast`: question answering alone, on the observations of a random walk."""
     ppo: PPOConfig = PPOConfig()  # noqa: RUF009
+    """Second stage of `fast`: navigation by PPO, with a question at every step."""
     actor_critic: ActorCriticConfig = ActorCriticConfig()  # noqa: RUF009
+    """The paper's algorithm: actor-critic with experience replay."""
     # Embeddings start as random vectors; a reader that relies on this noise to tell words apart fails on unseen words.
     word_weight_decay: float = 0.0
     """Decoupled weight decay of the word embeddings (not used by actor_critic)."""

@@ -21,7 +21,8 @@ from groundling.learn.losses import (
     ppo_loss,
     terrain_loss,
 )
-from groundling.learn.stage import RunningMeans, Stage, adamw
+from groundling.learn.stage import RunningMeans, Stage, adamw, auxiliary_losses
+from groundling.learn.workers import Part
 from groundling.rollout import Frames, sample_actions
 from groundling.world.simulation import MOVES
 from groundling.world.types import REWARD_UNIT, Bools, Int16s
@@ -52,7 +53,7 @@ class Transition(NamedTuple):
 
 
 class Rollout(NamedTuple):
-    """The data of an iteration; all [T, B]."""
+    """The data of an iteration, all [T, B], or of a minibatch, all [B]."""
 
     frames: Frames
     actions: Tensor
@@ -66,6 +67,12 @@ class Rollout(NamedTuple):
     """The position in each view that the action moves to, -1 if the episode was rewarded there."""
     is_obstacle: Tensor
     """Whether the action was blocked or punished: a wall, the edge of the map or a wrong object is there."""
+
+    def select(self, envs: Tensor) -> "Rollout":
+        """All steps of some environments, [T * B']."""
+        frames, *rest = self
+        columns = [part[:, envs].flatten(0, 1) for part in (*frames, *rest)]
+        return Rollout(Frames(*columns[: len(frames)]), *columns[len(frames) :])
 
 
 class PPO(Stage):
@@ -86,11 +93,11 @@ class PPO(Stage):
     def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
         self.scale_lr(1 - self.progress)
         rollout = self.collect(rng, metrics)
-        word_dropout = self.word_dropout(rng)
+        word_dropout = self.word_dropout(rng) if self.workers is None else None
         for _ in range(self.settings.epochs):
             order = torch.from_numpy(rng.permutation(self.settings.num_envs)).to(self.device)
             for envs in order.split(self.settings.envs_per_minibatch):
-                self.learn_from(rollout, envs, metrics, word_dropout)
+                self.learn_from(rollout, envs, rng, metrics, word_dropout)
 
     @torch.no_grad()
     def collect(self, rng: np.random.Generator, metrics: RunningMeans) -> Rollout:
@@ -156,40 +163,52 @@ class PPO(Stage):
         )
 
     def learn_from(
-        self, rollout: Rollout, envs: Tensor, metrics: RunningMeans, word_dropout: WordDropout | None = None
+        self,
+        rollout: Rollout,
+        envs: Tensor,
+        rng: np.random.Generator,
+        metrics: RunningMeans,
+        word_dropout: WordDropout | None = None,
     ) -> None:
         """Make one update with a minibatch: some environments, with all their steps."""
+        parts = [envs] if self.workers is None else envs.chunk(self.workers.count)
+        self.minimize(ppo_losses, [rollout.select(part) for part in parts], rng, metrics, word_dropout)
 
-        def flat(part: Tensor) -> Tensor:
-            return part[:, envs].flatten(0, 1)
 
-        settings = self.settings
-        frames = Frames(*map(flat, rollout.frames))
-        output = self.model(frames.view(self.pictures), frames.commands, frames.questions, word_dropout)
-        log_prob = _log_prob(output.action_logits, flat(rollout.actions))
-        losses = {
-            "policy_loss": ppo_loss(log_prob, flat(rollout.log_prob), flat(rollout.advantage), settings.clip_range),
-            "value_loss": settings.value_coef * F.mse_loss(output.value, flat(rollout.returns)),
-            "entropy_loss": -settings.entropy_coef * (1 - self.progress) * entropy(output.action_logits),
-        }
-        if output.answer_scores is not None:
-            losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
-            metrics.add_answers(frames, output.answer_scores)
-        losses |= self.auxiliary_losses(output, frames.answers, gate_loss=0, reading_loss=settings.reading_coef)
-        if output.x_loc is not None:
-            losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, flat(rollout.hindsight))
-        if output.x_loc_question is not None and settings.naming_coef:
-            asked = frames.answers >= 0
-            answered = frames.select(asked)
-            scores = self.model.detect_words(answered.view(self.pictures), answered.answers)
-            if scores is not None:
-                losses["naming_loss"] = settings.naming_coef * naming_loss(scores, output.x_loc_question[asked])
-        if output.x_terr is not None and settings.terrain_coef:
-            tried, is_obstacle = flat(rollout.tried), flat(rollout.is_obstacle)
-            losses["terrain_loss"] = settings.terrain_coef * terrain_loss(output.x_terr, tried, is_obstacle)
-        metrics.add("grad_norm", self.descend(torch.stack([*losses.values()]).sum()))
-        for name, loss in losses.items():
-            metrics.add(name, loss.item())
+def ppo_losses(
+    model: Model,
+    config: TrainConfig,
+    pictures: Tensor,
+    part: Part,
+    word_dropout: WordDropout | None,
+    metrics: RunningMeans,
+) -> dict[str, Tensor]:
+    """The losses of steps (a Rollout, all [B])."""
+    batch, settings = part.batch, config.ppo
+    frames = batch.frames
+    output = model(frames.view(pictures), frames.commands, frames.questions, word_dropout)
+    log_prob = _log_prob(output.action_logits, batch.actions)
+    losses = {
+        "policy_loss": ppo_loss(log_prob, batch.log_prob, batch.advantage, settings.clip_range),
+        "value_loss": settings.value_coef * F.mse_loss(output.value, batch.returns),
+        "entropy_loss": -settings.entropy_coef * (1 - part.progress) * entropy(output.action_logits),
+    }
+    if output.answer_scores is not None:
+        losses["answer_loss"] = settings.answer_coef * answer_loss(output.answer_scores, frames.answers)
+        metrics.add_answers(frames, output.answer_scores)
+    losses |= auxiliary_losses(model, output, frames.answers, gate_loss=0, reading_loss=settings.reading_coef)
+    if output.x_loc is not None:
+        losses["hindsight_loss"] = settings.hindsight_coef * hindsight_loss(output.x_loc, batch.hindsight)
+    if output.x_loc_question is not None and settings.naming_coef:
+        asked = frames.answers >= 0
+        answered = frames.select(asked)
+        scores = model.detect_words(answered.view(pictures), answered.answers)
+        if scores is not None:
+            losses["naming_loss"] = settings.naming_coef * naming_loss(scores, output.x_loc_question[asked])
+    if output.x_terr is not None and settings.terrain_coef:
+        loss = terrain_loss(output.x_terr, batch.tried, batch.is_obstacle)
+        losses["terrain_loss"] = settings.terrain_coef * loss
+    return losses
 
 
 def hindsight_positions(

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from groundling.agent.language import WordDropout
 from groundling.errors import TrainingError
 from groundling.evaluation.leak_check import SentenceLog
 from groundling.learn.config import TrainConfig
+from groundling.learn.workers import Losses, Pairs, Part, Workers, make_word_dropout, part_of
 from groundling.rollout import FinishedEpisodes, Frames, RolloutEnv
 
 
@@ -94,6 +96,8 @@ class Stage(ABC):
         self.base_lrs = [group["lr"] for group in self.optimizer.param_groups]
         self.envs = RolloutEnv(config.stage_teacher(self.name), seeds.training(config.seed, self.number), num_envs)
         self.pictures = self.envs.pictures.to(self.device)
+        self.workers: Workers | None = None
+        """Processes that share the work of updates."""
 
     @abstractmethod
     def learn(self, rng: np.random.Generator, metrics: RunningMeans) -> None:
@@ -132,32 +136,59 @@ class Stage(ABC):
 
     def word_dropout(self, rng: np.random.Generator) -> WordDropout | None:
         """The word dropout of the config, if there is one and the model supports it."""
-        probability = self.config.word_dropout
-        if not probability or not self.model.supports_word_dropout:
-            return None
-        if self.config.word_dropout_words == "all":
-            return WordDropout(probability, rng)
-        if not self.model.has_answer_head:  # it is never told an answer
-            return None
-        return WordDropout(probability, rng, self.answered())
+        return make_word_dropout(self.model, self.config, self.answered(), rng)
 
     def answered(self) -> Tensor:
         """[words]: whether each word was an answer in training so far"""
         return torch.from_numpy(self.log.answers > 0).to(self.device)
 
-    def auxiliary_losses(self, output: Output | Answer, answers: Tensor, **coefs: float) -> dict[str, Tensor]:
-        """The model's own losses, each multiplied by its coefficient in `coefs`, if it has one; 0 leaves it out."""
-        losses = self.model.auxiliary_losses(output, answers)
-        return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items() if coefs.get(name, 1.0)}
+    def minimize(
+        self,
+        losses: Losses,
+        batches: Sequence[Any],
+        rng: np.random.Generator,
+        metrics: RunningMeans,
+        dropout: WordDropout | None,
+    ) -> None:
+        """Make a gradient step on a minibatch, which is in one part, or has a part for each worker."""
+        if self.workers is None:
+            part = Part(batches[0], 1.0, self.progress, 0, None)
+            found = losses(self.model, self.config, self.pictures, part, dropout, metrics)
+            metrics.add("grad_norm", self.descend(torch.stack([*found.values()]).sum()))
+            for name, loss in found.items():
+                metrics.add(name, loss.item())
+            return
+        rows = [len(batch[0]) if isinstance(batch[0], Tensor) else len(batch[0][0]) for batch in batches]
+        answered = self.answered()
+        seeds_of_parts = rng.integers(0, 1 << 62, len(batches)).tolist()
+        parts = [
+            Part(batch, count / sum(rows), self.progress, seed, answered)
+            for batch, count, seed in zip(batches, rows, seeds_of_parts, strict=True)
+        ]
+
+        def own(part: Part) -> Pairs:
+            means = RunningMeans(types=self.envs.teacher.language.type_names)
+            return part_of(self.model, self.config, self.pictures, losses, part, means)
+
+        self.optimizer.zero_grad()
+        total = RunningMeans()
+        for pairs in self.workers.backward(self.name, parts, own):
+            total.merge(RunningMeans(pairs))
+        metrics.add("grad_norm", self.step_optimizer(sum(v for k, v in total.total.items() if k.endswith("_loss"))))
+        metrics.merge(total)
 
     def descend(self, loss: Tensor) -> float:
         """Make a gradient step; return the gradient norm before clipping."""
         self.optimizer.zero_grad()
         loss.backward()
+        return self.step_optimizer(loss.item())
+
+    def step_optimizer(self, loss: float) -> float:
+        """Clip the gradients and make a step; return their norm before."""
         norm = self._clip_gradients()
-        if not np.isfinite(norm) or not np.isfinite(loss.item()):
+        if not np.isfinite(norm) or not np.isfinite(loss):
             raise TrainingError(
-                f"stage {self.name}, update {self.updates}: loss and gradient norm must be finite, got {loss.item():g} "
+                f"stage {self.name}, update {self.updates}: loss and gradient norm must be finite, got {loss:g} "
                 f"and {norm:g}; try a smaller learning rate"
             )
         self.optimizer.step()
@@ -214,3 +245,9 @@ def adamw(
             for name, parameters in groups.items()
         ]
     )
+
+
+def auxiliary_losses(model: Model, output: Output | Answer, answers: Tensor, **coefs: float) -> dict[str, Tensor]:
+    """The model's own losses, each multiplied by its coefficient in `coefs`, if it has one; 0 leaves it out."""
+    losses = model.auxiliary_losses(output, answers)
+    return {name: coefs.get(name, 1.0) * loss for name, loss in losses.items() if coefs.get(name, 1.0)}

@@ -42,6 +42,7 @@ from groundling.learn.ppo import PPO
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.run_lock import RunLock
 from groundling.learn.stage import RunningMeans, Stage
+from groundling.learn.workers import check_workers, shared
 from groundling.read_json import from_plain, parse_json, read_json, read_text, reason
 
 STAGES: dict[str, Callable[..., Stage]] = {stage.name: stage for stage in (QAPretraining, PPO, ActorCritic)}
@@ -86,9 +87,11 @@ class Trainer:
         resume: bool = False,
         device: str = "auto",
         save_seconds: float = 30.0,
+        workers: int = 1,
     ) -> None:
         self.config, self.folder, self.save_seconds = config, folder, save_seconds
         self.device = torch.device(choose_device(device))
+        self.workers = check_workers(workers, config, self.device)
         keep_freed_memory()
         self.order = [name for name, stage in config.stages.items() if stage.length]
         _check_folder(folder, config, resume)
@@ -122,7 +125,7 @@ class Trainer:
         limit = float("inf") if minutes is None else 60 * check_float("minutes", minutes, 0, above=True)
         try:
             writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=self._global_step)
-            with contextlib.closing(writer), self._signals():
+            with contextlib.closing(writer), self._signals(), shared(self.workers, self.stage):
                 return self._loop(limit, report, writer)
         except OSError as error:
             raise TrainingError(
@@ -188,7 +191,9 @@ class Trainer:
     def _next_stage(self) -> None:
         self.progress.stage = self.order[self.order.index(self.progress.stage) + 1]
         self.progress.updates = 0
+        workers = self.stage.workers
         self.stage = self._make_stage(self.progress.stage)
+        self.stage.workers = workers
 
     def _make_stage(self, name: str) -> Stage:
         return STAGES[name](self.model, self.config, self.log)

@@ -17,7 +17,7 @@ from groundling.teacher.types import EpisodeBatch, SentenceBatch
 from groundling.world.catalog import CELL_PIXELS, DISPLAY_PIXELS
 from groundling.world.rendering import draw, map_cells, on_map, view_cells
 
-CAPTION_PIXELS = 84
+CAPTION_PIXELS = 104
 ATTENTION_COLOR = np.array([37, 99, 200], np.float64)
 """The blue of attention, as in the figures and on the page."""
 OPACITY = 0.6

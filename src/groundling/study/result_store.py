@@ -1,16 +1,17 @@
 """Storage of results and unfinished runs: a folder, or any path that fsspec supports, such as s3://."""
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from groundling.errors import InputError, quote
+from groundling.errors import InputError, cut, is_finite, quote
+from groundling.read_json import from_plain, parse_json, read_json
 
 FORMAT = "groundling-study-1"
 """Of result files; the first ones did not name it."""
@@ -49,13 +50,8 @@ class Store:
         """All results by run name; of a run that was evaluated twice, the one with more episodes."""
         found: dict[str, dict[str, Any]] = {}
         for path in sorted(self.files.glob(f"{self.root}/*.json")):
-            try:
-                result = json.loads(self.files.cat_file(path))
-                name = result["name"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(f"{path}: not a result of the study ({error!r})") from error
-            if result.get("format", FORMAT) != FORMAT:
-                raise InputError(f"{path}: format must be {FORMAT!r}, got {quote(result['format'])}")
+            result = check_result(self._json(path), path)
+            name = result["name"]
             other = found.get(name)
             if other is not None and not _evaluated_again(other, result):
                 raise InputError(
@@ -64,6 +60,14 @@ class Store:
             if other is None or other["episodes"] < result["episodes"]:
                 found[name] = result
         return found
+
+    def _json(self, path: str) -> Any:
+        if self.local:
+            return read_json(Path(path), "result file")
+        try:
+            return parse_json(self.files.cat_file(path).decode(), path)
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: cannot be read ({error.reason})") from None
 
     @contextmanager
     def folder_of(self, name: str) -> Iterator[Path]:
@@ -83,6 +87,60 @@ class Store:
         for file in RUN_FILES:
             if not self.local and (folder / file).exists():
                 self.write(f"{name}/{file}", (folder / file).read_bytes())
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The parts of a result that tables and figures always use."""
+
+    name: str
+    method: str
+    seed: int
+    split: str
+    holdout: float
+    minutes: float
+    episodes: int
+    leaks: dict[str, int]
+    greedy: dict[str, dict[str, Any]]
+    questions: dict[str, dict[str, Any]]
+    curve: tuple[dict[str, float], ...]
+    chance: dict[str, Any] = field(default_factory=dict)
+    oracle: dict[str, Any] = field(default_factory=dict)
+    frames: int = 0
+
+
+def check_result(record: Any, path: str) -> dict[str, Any]:
+    """A result of the study, if it has all parts that every result has; what else it has is kept."""
+    if not isinstance(record, dict):
+        raise InputError(f"{path}: a result of the study must be a JSON object, got {quote(record)}")
+    if record.get("format", FORMAT) != FORMAT:
+        raise InputError(f"{path}: format must be {FORMAT!r}, got {quote(record['format'])}")
+    known = {field.name for field in fields(_Known)}
+    result = from_plain(_Known, {name: value for name, value in record.items() if name in known}, path)
+    for name, found, wanted in (
+        ("greedy", result.greedy, ("natural", "commands")),
+        ("leaks", result.leaks, ("leaked", "unknown")),
+        *((name, record[name], ("success_rate",)) for name in ("chance", "oracle") if name in record),
+    ):
+        if not set(wanted) <= found.keys():
+            raise InputError(f"{path}: {name} must have {' and '.join(wanted)}, got {quote([*found])}")
+    parts = [("questions", result.questions), *((name, result.greedy[name]) for name in ("natural", "commands"))]
+    for name, level in (("chance", result.chance), ("oracle", result.oracle)):
+        parts += [(name, level[measure]) for measure in ("success_rate", "qa_accuracy") if measure in level]
+    for name, part in parts:
+        _check_estimates(part, f"{path}: {name}")
+    return record
+
+
+def _check_estimates(value: Any, what: str) -> None:
+    """Raise unless a tree of named parts has an estimate at each leaf: mean, low and high, and perhaps n."""
+    if not isinstance(value, dict):
+        raise InputError(f"{what} must be named parts or an estimate, got {quote(value)}")
+    if not value.keys() & {"mean", "low", "high", "n"}:
+        for name, part in value.items():
+            _check_estimates(part, f"{what}.{cut(name)}")
+    elif not all(is_finite(value.get(name)) for name in ("mean", "low", "high")):
+        raise InputError(f"{what} must have the numbers mean, low and high, got {quote(value)}")
 
 
 def _evaluated_again(one: dict[str, Any], two: dict[str, Any]) -> bool:

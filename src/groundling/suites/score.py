@@ -14,7 +14,7 @@ import groundling
 from groundling.atomic_write import atomic_write
 from groundling.errors import InputError, quote
 from groundling.evaluation.estimates import Estimate
-from groundling.read_json import from_plain, read_json, read_text
+from groundling.read_json import from_plain, parse_json, read_json, read_text, reason
 from groundling.suites.players import Player
 from groundling.suites.suite import VERSION, Suite
 from groundling.text import TextEpisode
@@ -108,16 +108,19 @@ def score(
 def read_record(record: Path, suite: Suite, name: str, view: str) -> list[Played]:
     """The episodes of an interrupted run, whose file begins with what was run; a new file if there is none."""
     what = [FORMAT, suite.name, suite.size, suite.hash, name, view]
-    if not record.is_file():
-        atomic_write(record, (json.dumps(what) + "\n").encode())
-    text = read_text(record, "record")
-    whole = text[: text.rfind("\n") + 1]  # a kill can leave a part of the last line
-    if whole != text:
-        atomic_write(record, whole.encode())
+    try:
+        if not record.exists() and not record.is_symlink():
+            atomic_write(record, (json.dumps(what) + "\n").encode())
+        text = read_text(record, "record")
+        whole = text[: text.rfind("\n") + 1]  # a kill can leave a part of the last line
+        if whole != text:
+            atomic_write(record, whole.encode())
+    except OSError as error:
+        raise InputError(f"record {record}: cannot be written ({reason(error)})") from None
     head, *lines = whole.splitlines() or [""]
     try:
-        same, played = json.loads(head) == what, [_played(json.loads(line)) for line in lines]
-    except (ValueError, TypeError):
+        same, played = parse_json(head, "record") == what, [_played(parse_json(line, "record")) for line in lines]
+    except (InputError, ValueError, TypeError):
         same, played = False, []
     if not same or len(played) > len(suite):
         raise InputError(

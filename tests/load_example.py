@@ -1,0 +1,17 @@
+"""The examples as modules."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def load_example(name: str) -> Any:
+    """The module of an example."""
+    specification = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
