@@ -90,9 +90,7 @@ def test_tab_stops_are_few(browser: Browser, agents: str, result: str, request: 
             if page.evaluate("document.activeElement === document.body"):
                 break
             stops.append(focused(page))
-        assert 15 < len(stops) <= MAX_TAB_STOPS - 6, (
-            f"redo, failures and taught words add six: {stops}"
-        )
+        assert 15 < len(stops) <= MAX_TAB_STOPS - 6, f"redo, failures and taught words add six: {stops}"
 
 
 def tab_to(page: Page, name: str) -> None:
