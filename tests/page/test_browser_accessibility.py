@@ -75,17 +75,22 @@ def focused(page: Page) -> str:
     return text
 
 
-def test_tab_stops_are_few(page: Page) -> None:
-    run_sentence(page, "Go to the apple.")
-    expect_result(page, "Success")
-    page.locator("#skip").focus()
-    stops = ["skip"]
-    for _ in range(MAX_TAB_STOPS + 10):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement === document.body"):
-            break
-        stops.append(focused(page))
-    assert 15 < len(stops) <= MAX_TAB_STOPS, stops
+@pytest.mark.parametrize(("agents", "result"), [("site", "Success"), ("two_agents", "normal: ✓ Success")])
+def test_tab_stops_are_few(browser: Browser, agents: str, result: str, request: pytest.FixtureRequest) -> None:
+    with open_scene(browser, request.getfixturevalue(agents), SCENE) as page:
+        page.get_by_role("button", name="Tour", exact=True).click()
+        for _ in range(2):  # a walk and the tour at once
+            page.get_by_role("region", name="Tour").get_by_role("button").first.click()
+        expect_result(page, result)
+        wait_for_examples(page)
+        page.locator("#skip").focus()
+        stops = ["skip"]
+        for _ in range(MAX_TAB_STOPS + 10):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement === document.body"):
+                break
+            stops.append(focused(page))
+        assert 15 < len(stops) <= MAX_TAB_STOPS - 6, f"redo, failures and taught words add six: {stops}"
 
 
 def tab_to(page: Page, name: str) -> None:
@@ -127,8 +132,10 @@ def test_everything_works_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     page.keyboard.press("Enter")
-    for name in ("share", "gif", "html", "save", "load"):
-        tab_to(page, name)
+    tab_to(page, "share")
+    for name in ("gif", "html", "save", "load"):
+        page.keyboard.press("ArrowRight")
+        assert focused(page) == name
 
 
 def test_tour_history_and_player_work_by_keyboard_alone(page: Page) -> None:

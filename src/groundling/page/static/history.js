@@ -15,9 +15,10 @@ export class History {
     this.actions = actions;
     this.score = h("p", { class: "score" });
     this.list = h("ol", { class: "history" });
-    this.refresh = roving(this.list, "button");
     this.clear = h("button", { type: "button", text: "Clear", onclick: actions.clear });
-    element.append(this.score, this.list, this.clear);
+    const buttons = h("div", {}, this.list, this.clear);
+    element.append(this.score, buttons);
+    this.refresh = roving(buttons, "button");
     /** @type {HistoryEntry[]} */
     this.shown = [];
   }

@@ -6,7 +6,7 @@ import { BreakIt } from "./break_it.js";
 import { describeCells } from "./cells.js";
 import { Chips } from "./chips.js";
 import { Connection } from "./connection.js";
-import { byId, h } from "./dom.js";
+import { byId, h, roving } from "./dom.js";
 import { Editor } from "./editor.js";
 import { History } from "./history.js";
 import { loadIcons, painter } from "./icons.js";
@@ -372,6 +372,7 @@ document.addEventListener("keydown", (event) => {
   travel(() => (isUndo ? store.undo() : store.redo()));
 });
 listenForKeys(player);
+roving(byId("sharing"), "button, input");
 
 /** Undo or redo; a walk on its way ends. @param {() => void} action */
 function travel(action) {
