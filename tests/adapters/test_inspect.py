@@ -32,7 +32,7 @@ def test_players_score_as_without_inspect(player: str, name: str, view: str, siz
     model = get_model("mockllm/model", custom_outputs=reply, memoize=False)
     task = groundling_suite(name, size, view)
     (log,) = inspect_eval(task, model=model, log_dir=str(tmp_path), display="none", max_samples=1)
-    assert log.status == "success"
+    assert log.status == "success", log.error
     values = {sample.metadata["episode"]: sample.scores["success"].value == "C" for sample in log.samples}
     assert [values[i] for i in range(len(success))] == success
     metrics = log.results.scores[0].metrics
