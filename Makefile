@@ -26,12 +26,10 @@ test-adapters: .venv-inspect/done .venv-openenv/done .venv-trl/done
 	.venv-openenv/bin/pytest tests/adapters/test_openenv.py tests/adapters/test_openenv_package.py --suite-size $(SIZE)
 	.venv-trl/bin/pytest tests/adapters/test_trl.py tests/adapters/test_trl_training.py --suite-size $(SIZE)
 
-# After a change of the pretrained weights: the rows of the agents, and the page of all rows.
+# After a change of the pretrained weights: the rows of the agents, and the tables of all pages.
 leaderboard: .venv/dev
 	$(BIN)/groundling suites reference normal zs1-50 zs2-50
-	printf '# Leaderboard\n\n' > docs/leaderboard.md
-	$(BIN)/groundling leaderboard --markdown >> docs/leaderboard.md
-	$(BIN)/groundling leaderboard --markdown --size small >> docs/leaderboard.md
+	$(MAKE) tables
 
 # The wheel and the source distribution, in dist.
 package: .venv-build/done

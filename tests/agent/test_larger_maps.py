@@ -7,6 +7,7 @@ import torch
 
 import groundling
 from groundling.agent import AgentConfig, EnvSpec, View, build
+from groundling.agent.grounding import detection_map
 from groundling.agent.model import InterpreterModel
 from groundling.agent.perception import Perception
 from groundling.agent.planners import ValueIterationPlanner
@@ -92,6 +93,16 @@ def test_values_do_not_underflow() -> None:
     planner(x_loc, torch.zeros_like(x_loc))
     assert seen["log_value"][4].item() == pytest.approx(126 * np.log(0.4), rel=1e-5)
     assert seen["log_value"][0].item() == pytest.approx(124 * np.log(0.4), rel=1e-5)
+
+
+def test_attention_on_one_object_does_not_depend_on_the_number_of_positions() -> None:
+    """A score of log 169 on an object and 0 elsewhere: 169 / (169 + 168), then 3721 / (3721 + 3720)."""
+    for positions in (169, 3721):
+        scores = torch.zeros(positions)
+        scores[7] = np.log(169)
+        found = detection_map(scores, trained=169)
+        assert found[7].item() == pytest.approx(positions / (2 * positions - 1), rel=1e-4)
+    assert torch.equal(detection_map(scores[:169], trained=169), detection_map(scores[:169]))
 
 
 def test_size_scales_objects_and_walls_unless_they_are_given() -> None:

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import expect
+from PIL import Image
+from playwright.sync_api import Page, expect
 
-from tests.page.site import Site, chromium, expect_result, open_scene, run_sentence
+from tests.page.site import Site, chromium, expect_result, open_scene, run_sentence, wait_for_examples
 
 WORLD: dict[str, Any] = {
     "objects": [
@@ -22,6 +23,15 @@ WORLD: dict[str, Any] = {
 }
 
 
+def take(page: Page, path: Path) -> None:
+    """A screenshot of the top of the page, as a small file."""
+    wait_for_examples(page)
+    page.evaluate("window.scrollTo(0, 0)")
+    page.screenshot(path=path)
+    with Image.open(path) as image:
+        image.convert("RGB").save(path, optimize=True)
+
+
 def main(out: Path) -> None:
     with Site() as site, chromium() as browser:
         with open_scene(browser, site, WORLD, 1280, 840) as page:
@@ -29,22 +39,22 @@ def main(out: Path) -> None:
             expect_result(page, "Success")
             page.get_by_role("button", name="Back to the start").click()
             page.get_by_role("button", name="Step", exact=True).click()
-            page.screenshot(path=out / "page.png")
-        with open_scene(browser, site, WORLD, 390, 1560) as page:
+            take(page, out / "page.png")
+        with open_scene(browser, site, WORLD, 390, 1480) as page:
             run_sentence(page, "What is the color of the cat?")
             expect_result(page, "Correct")
             page.locator(".words .word", has_text="cat").focus()
             expect(page.locator(".caption")).to_contain_text("cat")
-            page.screenshot(path=out / "page-narrow.png")
+            take(page, out / "page-narrow.png")
     with (
         Site("normal", "--compare", "san") as site,
         chromium() as browser,
-        open_scene(browser, site, WORLD, 1280, 1330) as page,
+        open_scene(browser, site, WORLD, 1280, 1240) as page,
     ):
         run_sentence(page, "Could you please go to the north of the giraffe?")
         expect_result(page, re.compile("Success.*Failure", re.DOTALL))
         page.get_by_role("button", name="Back to the start").click()
-        page.screenshot(path=out / "page-compare.png")
+        take(page, out / "page-compare.png")
 
 
 if __name__ == "__main__":

@@ -44,11 +44,20 @@ def test_axe_finds_nothing_with_two_agents(browser: Browser, two_agents: Site, s
         assert violations(page) == []
 
 
-def test_axe_finds_nothing_in_the_tour(browser: Browser, site: Site) -> None:
-    with open_scene(browser, site, SCENE) as page:
+@pytest.mark.parametrize(
+    ("agents", "results"),
+    [
+        ("site", ("", "Correct", "Success", "It understood", "")),
+        ("two_agents", ("", "normal: “apple”", "normal: ✓ Success", "normal: ✓ Success", "")),
+    ],
+)
+def test_axe_finds_nothing_in_the_tour(
+    browser: Browser, agents: str, results: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    with open_scene(browser, request.getfixturevalue(agents), SCENE) as page:
         page.get_by_role("button", name="Tour", exact=True).click()
         tour = page.get_by_role("region", name="Tour")
-        for step, result in enumerate(("", "Correct", "Success", "It understood", ""), start=1):
+        for step, result in enumerate(results, start=1):
             expect(tour).to_contain_text(f"step {step} of 5")
             assert violations(page) == [], f"step {step}, at its start"
             if result:

@@ -257,11 +257,3 @@ def test_reference_command_scores_players_again(
     with pytest.raises(SystemExit):
         main(["suites", "reference", "rndom"])
     assert "did you mean 'random'" in capsys.readouterr().err
-
-
-def test_page_of_the_leaderboard_is_that_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
-    for size in ("full", "small"):
-        main(["leaderboard", "--markdown", "--size", size])
-    page = Path(__file__).parents[2] / "docs" / "leaderboard.md"
-    written = "# Leaderboard\n\n" + capsys.readouterr().out
-    assert page.read_text("utf-8") == written, "docs/leaderboard.md must be written again: make leaderboard"

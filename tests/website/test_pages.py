@@ -72,11 +72,13 @@ def parse() -> Callable[[list[str]], None]:
 
     def without_effect(app: tyro.extras.SubcommandApp) -> tyro.extras.SubcommandApp:
         copied = copy.copy(app)
-        copied._subcommands = {name: copy.copy(command) for name, command in app._subcommands.items()}
-        for command in copied._subcommands.values():
-            target = command.target
-            changed = without_effect(target) if isinstance(target, tyro.extras.SubcommandApp) else idle(target)
-            object.__setattr__(command, "target", changed)
+        copied._subcommands = {}
+        for name, command in app._subcommands.items():
+            target: Any = getattr(command, "target", command)  # older versions of tyro store the function itself
+            changed: Any = without_effect(target) if isinstance(target, tyro.extras.SubcommandApp) else idle(target)
+            copied._subcommands[name] = entry = changed if target is command else copy.copy(command)
+            if target is not command:
+                object.__setattr__(entry, "target", changed)
         return copied
 
     app = without_effect(commands.app)

@@ -3,7 +3,7 @@
     uvicorn --factory groundling.adapters.openenv_server:make_app
 
 `reset(split="train", index=k, seed=s)` begins episode k of a seed; `reset(split="zs1", index=k)` the k-th episode of a
-frozen suite.
+frozen suite. A factory of your own that calls `make_app(view="both")` shows pictures, too.
 """
 
 from functools import cache, partial

@@ -1,5 +1,6 @@
 """Grounding: executing a program on a feature cube gives the attention map x_loc. Equation numbers are the paper's."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -76,28 +77,42 @@ def transform(a: Tensor, b: Tensor) -> Tensor:
     return product[:, start : start + side, start : start + side].reshape(batch, positions)
 
 
-def detection_map(scores: Tensor, bound: float | None = None) -> Tensor:
+def detection_map(scores: Tensor, bound: float | None = None, trained: int | None = None) -> Tensor:
     """y' = softmax(phi) of scores [..., N]; with a bound c, phi counts fully below c and by a tenth above c.
 
     Scores above c count almost alike: `red` is detected at all red objects, not only at the one with the largest score,
     so that `the red apple` is where the maps of both words overlap. A slope of 0 would leave no gradient to a wrong
     object whose score is above c.
+
+    With more positions than the `trained` ones, scores are multiplied by log N / log trained: a score that is log
+    trained above the others then has the same part of the attention whatever N is (Nakanishi, 2025).
     """
     if bound is not None:
         scores = scores - (1 - SLOPE_ABOVE_BOUND) * F.softplus(scores - bound)
+    positions = scores.shape[-1]
+    if trained is not None and positions > trained:
+        scores = scores * (math.log(positions) / math.log(trained))
     return F.softmax(scores, dim=-1)
 
 
-def ground(program: Program, cube: Cube, table: Tensor | None = None, bound: float | None = None) -> Grounding:
+def ground(
+    program: Program,
+    cube: Cube,
+    table: Tensor | None = None,
+    bound: float | None = None,
+    trained: int | None = None,
+) -> Grounding:
     """Eq. 7 (Upsilon): detect each attended word, transform the map by it, and let the gate update the map.
 
     program: of the batch's sentences, [B, I, ...]; cube: of its images; table: the word embeddings if each word is
-    detected by itself, see `AgentConfig.word_detection`; bound: of detection scores.
+    detected by itself, see `AgentConfig.word_detection`; bound and trained: see `detection_map`.
     """
     if table is None:
-        detections = detection_map(cube.detect(program.words), bound)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
+        detections = detection_map(cube.detect(program.words), bound, trained)  # y' = softmax(phi(h, 1, s^i)) [B, I, N]
     else:
-        each = detection_map(cube.detect_each(table, program.tokens), bound)  # softmax(phi(h, 1, w_l)) [B, L, N]
+        each = detection_map(
+            cube.detect_each(table, program.tokens), bound, trained
+        )  # softmax(phi(h, 1, w_l)) [B, L, N]
         detections = program.attention @ each  # y' = sum_l o^i_l softmax(phi(h, 1, w_l))
     y = center(len(detections), detections)  # y^0
     maps: list[Tensor] = []

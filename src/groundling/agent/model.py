@@ -210,7 +210,7 @@ class AttentionModel(Model):
         """[B, words, N]: softmax(phi(h, 1, u_k)), where each word of the lexicon is detected"""
         cube = self.perceive(view)
         scores = cube.detect(self.words.table.expand(len(view.cells), -1, -1))
-        return detection_map(scores, self.config.detection_bound)
+        return detection_map(scores, self.config.detection_bound, self.spec.positions)
 
     def answer_at(self, view: View, position: int, questions: Tensor) -> Tensor:
         """[B, words]: the answer scores if each question referred to one position, whatever it really refers to"""
@@ -288,7 +288,7 @@ class InterpreterModel(AttentionModel):
     def ground(self, program: Program, cube: Cube) -> Grounding:
         """Execute programs on images."""
         table = self.words.padded() if self.config.word_detection == "per_word" else None
-        return ground(program, cube, table, self.config.detection_bound)
+        return ground(program, cube, table, self.config.detection_bound, self.spec.positions)
 
     def attend(self, cube: Cube, sentences: Tensor, word_dropout: WordDropout | None = None) -> Attention:
         distinct, which = distinct_rows(sentences)

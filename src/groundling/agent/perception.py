@@ -105,9 +105,10 @@ class Perception(nn.Module):
         rows = self.positions.unflatten(0, (trained, trained))
         border = (trained - side) // 2
         if border > 0:
-            return rows[border:-border, border:-border].flatten(0, 1)
+            center: Tensor = rows[border:-border, border:-border].flatten(0, 1)
+            return center
         ring = torch.cat([rows[0], rows[-1], rows[1:-1, 0], rows[1:-1, -1]]).mean(0)
-        extended = ring.repeat(side, side, 1)
+        extended: Tensor = ring.repeat(side, side, 1)
         extended[-border : side + border, -border : side + border] = rows
         return extended.flatten(0, 1)
 

@@ -91,7 +91,8 @@ class ReferenceModel(nn.Module):
         bound = self.model.config.detection_bound
         if bound is not None:
             scores = scores - (1 - SLOPE_ABOVE_BOUND) * (1 + (scores - bound).exp()).log()
-        return scores.softmax(-1)
+        more = math.log(scores.shape[-1]) / math.log(self.model.spec.positions)
+        return (scores * max(1, more)).softmax(-1)
 
     def gate(self, gate: Gate, p: Tensor) -> Tensor:
         """rho [B, 1], Eq. 7"""

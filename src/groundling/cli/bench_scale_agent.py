@@ -80,7 +80,7 @@ def cpu_seconds(run: Callable[[], None], seconds: float) -> float:
     return min(times)
 
 
-def kept_bytes(loss: Callable[[], Tensor], model: Model) -> float:
+def kept_bytes(loss: Callable[[], Tensor], model: torch.nn.Module) -> float:
     """Bytes that the forward pass keeps for the backward pass, without those of the parameters."""
     kept: dict[int, tuple[Any, int]] = {}
 

@@ -185,11 +185,11 @@ class Evaluator:
         frames = Frames.of(episode).to(self.device)
         rows = max(1, CELLS_AT_ONCE // frames.cells[0].numel())
         parts = (Frames(*part) for part in zip(*(part.split(rows) for part in frames), strict=True))
-        outputs = [self.model(part.view(self.pictures), part.commands, part.questions) for part in parts]
+        outputs: list[Output] = [self.model(part.view(self.pictures), part.commands, part.questions) for part in parts]
         if len(outputs) == 1:
             return outputs[0]
         fields = zip(*(output[:-1] for output in outputs), strict=True)
-        joined = (None if values[0] is None else torch.cat(values) for values in fields)
+        joined: Any = (None if values[0] is None else torch.cat(values) for values in fields)
         return Output(*joined)
 
     def _record_questions(

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -105,7 +106,8 @@ class Workers:
                 process = context.Process(target=_serve, args=arguments, name=f"worker {rank}", daemon=True)
                 self.gradients.append(gradients)
                 self.connections.append(ours)
-                process.start()
+                with _signals_blocked():
+                    process.start()
                 theirs.close()  # so that the end of the process closes the connection
                 self.processes.append(process)
         except (AttributeError, TypeError, OSError, RuntimeError) as error:
@@ -117,12 +119,11 @@ class Workers:
 
     def backward(self, kind: str, parts: Sequence[Part], own: Callable[[Part], Pairs]) -> list[Pairs]:
         """Compute the gradients of all parts and add them up; `own` does the first part. Returns their metrics."""
-        others = list(zip(range(len(parts) - 1), parts[1:], strict=True))
-        for rank, part in others:
-            self._exchange(rank, lambda connection, part=part: connection.send((kind, _to_numpy(part))))
+        for rank, part in enumerate(parts[1:]):
+            self._exchange(rank, (kind, _to_numpy(part)))
         found = [own(parts[0])]
-        for rank, _ in others:
-            reply = self._exchange(rank, lambda connection: connection.recv())
+        for rank in range(len(parts) - 1):
+            reply = self._exchange(rank)
             if isinstance(reply, str):
                 raise TrainingError(f"worker {rank + 1}: {reply}")
             found.append(reply)
@@ -130,9 +131,11 @@ class Workers:
                 parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad.add_(gradient)
         return found
 
-    def _exchange(self, rank: int, run: Callable[[Connection], Any]) -> Any:
+    def _exchange(self, rank: int, message: Any = None) -> Any:
+        """Send a message, or receive one if none is given."""
+        connection = self.connections[rank]
         try:
-            return run(self.connections[rank])
+            return connection.recv() if message is None else connection.send(message)
         except (EOFError, OSError):
             process = self.processes[rank]
             process.join(SECONDS_TO_END)
@@ -150,6 +153,20 @@ class Workers:
                 process.kill()
                 process.join()
         self.connections, self.processes = [], []
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Block signals that are sent to the whole group, in processes started here for good: the main process decides."""
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # which is started with the first process, and unblocks them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def part_of(model: Model, config: TrainConfig, pictures: Tensor, losses: Losses, part: Part, metrics: Any) -> Pairs:
@@ -186,8 +203,7 @@ def _serve(
     from groundling.learn.qa_pretraining import qa_losses
     from groundling.learn.stage import RunningMeans
 
-    for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole group; the main process decides
-        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on systems without masks of signals
     torch.set_num_threads(1)
     keep_freed_memory()
     cells = torch.from_numpy(pictures)
