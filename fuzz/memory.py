@@ -2,7 +2,7 @@
 
     python fuzz/memory.py --steps 10000000
 
-The steps are taken in ten equal parts; the resident memory after the last part is compared with that after the first.
+The steps are taken in ten equal parts; the memory in use after the last part is compared with that after the first.
 Bar: it grows by at most 8 MB. Needs Linux.
 """
 
@@ -30,7 +30,7 @@ KINDS: tuple[dict[str, Any], ...] = (
 FRACTIONS = (0.02, 0.98)
 
 
-def resident_mb() -> float:
+def used_mb() -> float:
     """Memory of this process that is in use now."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / (1 << 20)
@@ -60,7 +60,7 @@ def main() -> int:
     for part in range(PARTS):
         for env, fraction in zip(envs, FRACTIONS, strict=True):
             play(env, round(options.steps * fraction / PARTS), rng)
-        memory.append(resident_mb())
+        memory.append(used_mb())
         print(f"{(part + 1) * options.steps // PARTS:12,} steps: {memory[-1]:.1f} MB", flush=True)
     growth = memory[-1] - memory[0]
     print(f"growth {growth:+.1f} MB, {options.steps / (time.process_time() - start):,.0f} steps per CPU second")
