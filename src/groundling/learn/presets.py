@@ -46,7 +46,7 @@ _READING = ActorCriticConfig(
     epsilon=1e-8,
     accumulator_decay=0.99,
 )
-_QA = QAPretrainingConfig(type_balanced_fraction=0.3, reading_coef=1.0)
+_QA = QAPretrainingConfig(type_balanced_fraction=0.3, gate_coef=0.03, reading_coef=1.0)
 _PPO = PPOConfig(sharpness_lr=0.01, naming_coef=0.1, reading_coef=0.1, terrain_coef=0.3)
 PRESETS = {
     "fast": TrainConfig(
