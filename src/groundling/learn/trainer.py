@@ -63,6 +63,8 @@ class Progress:
     episodes: int = 0
     seconds: float = 0.0
     """Training time, cumulative over resumes."""
+    cpu_seconds: float = 0.0
+    """CPU time of training, cumulative over resumes: with one thread, the training time on a machine to itself."""
     best: float = -1.0
     """Mean of success rate and QA accuracy in the best evaluation."""
     stale: int = 0
@@ -137,6 +139,7 @@ class Trainer:
 
     def _loop(self, limit: float, report: Report | None, writer: SummaryWriter) -> str:
         saved = before = time.monotonic()
+        cpu_before = time.process_time()
         while True:
             reason = self._reason(limit)
             if reason is not None or self.stage.finished:
@@ -157,8 +160,10 @@ class Trainer:
                 if navigates and (self.progress.lines % self.config.eval_interval == 0 or self.stage.finished):
                     line |= self._evaluate()
             now = time.monotonic()
+            cpu_now = time.process_time()
             self.progress.seconds += now - before
-            before = now
+            self.progress.cpu_seconds += cpu_now - cpu_before
+            before, cpu_before = now, cpu_now
             if line:
                 self._log(line, writer)
                 if report is not None:
@@ -224,11 +229,12 @@ class Trainer:
 
     def _log(self, line: dict[str, float], writer: SummaryWriter) -> None:
         p = self.progress
-        position = {"line": p.lines, "stage": p.stage, "update": p.updates, "seconds": round(p.seconds, 2)}
+        position = {"line": p.lines, "stage": p.stage, "update": p.updates}
+        time_spent = {"seconds": round(p.seconds, 2), "cpu_seconds": round(p.cpu_seconds, 2)}
         counts = {"frames": p.frames, "env_steps": p.env_steps, "episodes": p.episodes}
         rounded = {name: float(f"{value:.5g}") for name, value in line.items()}
         with self.metrics_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**position, **counts, **rounded}) + "\n")
+            file.write(json.dumps({**position, **time_spent, **counts, **rounded}) + "\n")
         for name, value in line.items():
             writer.add_scalar(f"{p.stage}/{name}", value, self._global_step)
 

@@ -18,6 +18,7 @@ BACKUP_SECONDS = 60.0
 """Seconds between copies of a run's state to a remote store: the training lost at most when a machine is lost."""
 CURVE = (
     "seconds",
+    "cpu_seconds",
     "frames",
     "env_steps",
     "reward",

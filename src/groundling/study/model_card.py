@@ -55,14 +55,16 @@ def report(
 ) -> dict[str, Any]:
     """How the agent of a run was trained, and its evaluation."""
     config, provenance = agent.config, agent.checkpoint.provenance
+    spent = provenance["progress"]
     leaks = check_run(run, config)
     # A novel word cannot be used before it is taught, so such an agent is evaluated on training sentences.
     phase = "train" if config.split == "novel" else "test"
     return {
         "command": train_command(config),
-        "minutes": round(provenance["progress"]["seconds"] / 60, 2),
-        "frames": provenance["progress"]["frames"],
-        "env_steps": provenance["progress"]["env_steps"],
+        "minutes": round(spent["seconds"] / 60, 2),
+        **({"cpu_minutes": round(spent["cpu_seconds"] / 60, 2)} if "cpu_seconds" in spent else {}),  # since 0.2
+        "frames": spent["frames"],
+        "env_steps": spent["env_steps"],
         "versions": provenance["versions"],
         "split": config.split,
         "holdout": agent.split.holdout,

@@ -47,7 +47,7 @@ def validation_score(result: Result) -> float | None:
 
 HEADER = ("run", "NAV %", "QA %", "attention", "paper", "frames", "minutes", "leaks")
 """`attention`: fraction on the true cells, for NAV/QA; `paper`: its percentages, for NAV/QA; `frames`: thousands of
-observations learned from."""
+observations learned from; `minutes`: CPU time of training (runs of version 0.1: training time)."""
 
 
 def rows(results: Iterable[Result]) -> list[tuple[str, ...]]:
@@ -85,7 +85,7 @@ def _row(result: Result) -> tuple[str, ...]:
         f"{_fraction(whole.get('command_attention'))}/{_fraction(whole.get('question_attention'))}",
         "-" if published is None else "{:g}/{:g}".format(*published),
         f"{result['frames'] / 1000:,.0f}" if "frames" in result else "-",
-        f"{result['minutes']:.1f}",
+        f"{result.get('cpu_minutes', result['minutes']):.1f}",
         str(leaks["leaked"] + leaks["unknown"]),
     )
 
