@@ -64,8 +64,8 @@ class Progress:
     seconds: float = 0.0
     """Training time, cumulative over resumes."""
     cpu_seconds: float = 0.0
-    """CPU time of the main process, cumulative over resumes: with one thread and no other worker, the training time on a
-    machine to itself."""
+    """CPU time of the main process, cumulative over resumes: with one thread and one worker, the training time on an
+    idle machine."""
     best: float = -1.0
     """Mean of success rate and QA accuracy in the best evaluation."""
     stale: int = 0
