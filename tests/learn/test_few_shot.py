@@ -13,7 +13,13 @@ from groundling.evaluation.evaluator import Evaluator
 from groundling.learn.few_shot import Example
 from groundling.learn.trained_agent import TrainedAgent, load_agent
 from groundling.study import few_shot
-from groundling.study.few_shot import measure_sequence, with_icons, word_examples, word_teacher
+from groundling.study.few_shot import (
+    measure_sequence,
+    with_icons,
+    without_other_novel_objects,
+    word_examples,
+    word_teacher,
+)
 from groundling.world.catalog import CELL_PIXELS
 
 
@@ -120,7 +126,7 @@ def test_one_example_is_enough_for_the_icon_that_it_shows(agent: TrainedAgent, w
 def test_a_word_with_two_senses_is_used_in_the_one_that_was_taught(
     agent: TrainedAgent, sense: str, slots: set[str]
 ) -> None:
-    catalog = with_icons(agent, "orange") if sense == "object" else with_icons(agent, "")
+    catalog = without_other_novel_objects(agent, ["orange"] if sense == "object" else [])
     teacher = word_teacher(agent, "orange", catalog, sense=sense)
     grammar, types = teacher.grammar, {type_.name: type_ for type_ in teacher.language.types}
     novel, used = set(agent.split.held_out_words), 0

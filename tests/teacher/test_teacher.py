@@ -239,7 +239,7 @@ def test_step_and_reset_do_not_change_their_argument() -> None:
         ({"size": 2}, "size must be an integer from 3 to 64, got 2"),
         ({"size": "7"}, "size must be an integer from 3 to 64, got '7'"),
         ({"size": 9.0}, r"size must be an integer from 3 to 64, got 9\.0"),
-        ({"objects": (0, 5)}, "objects must be an integer from 1 to 16, got 0"),
+        ({"objects": (0, 5)}, "objects must be an integer from 1 to 512, got 0"),
         ({"objects": (3, 2)}, r"objects must be a pair \(minimum, maximum\) with minimum <= maximum, got \(3, 2\)"),
         ({"objects": 3}, r"objects must be a pair \(minimum, maximum\), got 3; for exactly 3 write \(3, 3\)"),
         ({"walls": (-1, 5)}, "walls must be an integer from 0 to 49, got -1"),

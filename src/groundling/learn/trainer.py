@@ -15,7 +15,7 @@ import platform
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from types import FrameType
@@ -39,6 +39,7 @@ from groundling.learn.actor_critic import ActorCritic
 from groundling.learn.config import TrainConfig
 from groundling.learn.device import choose_device, keep_freed_memory
 from groundling.learn.ppo import PPO
+from groundling.learn.progress import Progress
 from groundling.learn.qa_pretraining import QAPretraining
 from groundling.learn.run_lock import RunLock
 from groundling.learn.stage import RunningMeans, Stage
@@ -46,34 +47,6 @@ from groundling.learn.workers import check_workers, shared
 from groundling.read_json import from_plain, parse_json, read_json, read_text, reason
 
 STAGES: dict[str, Callable[..., Stage]] = {stage.name: stage for stage in (QAPretraining, PPO, ActorCritic)}
-
-
-@dataclass
-class Progress:
-    """The progress of a run."""
-
-    stage: str
-    updates: int = 0
-    """Updates of the current stage."""
-    lines: int = 0
-    """Lines of metrics.jsonl."""
-    frames: int = 0
-    """Observations learned from."""
-    env_steps: int = 0
-    episodes: int = 0
-    seconds: float = 0.0
-    """Training time, cumulative over resumes."""
-    cpu_seconds: float = 0.0
-    """CPU time of the main process, cumulative over resumes: with one thread and one worker, the training time on an
-    idle machine."""
-    best: float = -1.0
-    """Mean of success rate and QA accuracy in the best evaluation."""
-    stale: int = 0
-    """Evaluations since the best one."""
-    evaluation: dict[str, float] = field(default_factory=dict)
-    """The latest evaluation."""
-    unlogged: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Sums and counts of the updates since the last line."""
 
 
 Report = Callable[[Progress, float, dict[str, float]], None]

@@ -74,11 +74,16 @@ def word_teacher(
     return Teacher(world, split, "test", catalog or with_icons(agent, word), language=language)
 
 
+def without_other_novel_objects(agent: TrainedAgent, words: Collection[str]) -> Catalog:
+    """The agent's catalog with the classes that it knows, and with these."""
+    novel = {*agent.split.held_out_words} - {*words}
+    whole = agent.config.catalog()
+    return whole.only([name for name in whole.classes if name not in novel])
+
+
 def with_icons(agent: TrainedAgent, word: str, numbers: Collection[int] | None = None) -> Catalog:
     """The agent's catalog without other novel objects, and with only these icons of the word (None: all)."""
-    novel = set(agent.split.held_out_words)
-    whole = agent.config.catalog()
-    known = whole.only([name for name in whole.classes if name == word or name not in novel])
+    known = without_other_novel_objects(agent, [word])
     if numbers is None:
         return known
     first, end = known.first_icon[known.classes.index(word) :][:2]
@@ -150,7 +155,7 @@ def measure_sequence(agent: TrainedAgent, words: Sequence[str], episodes: int) -
     `new_words`: sentences with the taught words, all of whose objects are on the maps; `before` and `after`: sentences
     without them.
     """
-    catalog = agent.config.catalog()
+    catalog = without_other_novel_objects(agent, words)
     taught = agent
     for word in words:
         icons = range(int((catalog.icon_class == catalog.classes.index(word)).sum()))
