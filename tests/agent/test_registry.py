@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder on the Python path with the example's module; modules imported by a test are forgotten after it."""
     shutil.copy(EXAMPLE, tmp_path / "own_model.py")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_model", raising=False)  # tests of the examples import it, too
     with forget_modules(tmp_path):
         yield tmp_path
 
