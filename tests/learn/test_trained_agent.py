@@ -20,8 +20,8 @@ from groundling.learn.trained_agent import TrainedAgent, load_agent
 
 IDS = ["groundling/Nav-v0", "groundling/NavQA-v0"]
 BATCH = 6
-ALWAYS_FIT = ("What is in the north?", "What is in the west?", "Say the object in the south.")
-"""Questions with an answer on every map, `nothing` where no object is."""
+ALWAYS_FIT = ("What is in the north?", "What is in the west?")
+"""Questions of the language with an answer on every map, `nothing` where no object is."""
 QUESTIONS = [
     "What is in the north?",
     "What is the color of the object in the east?",
