@@ -12,7 +12,8 @@ from groundling.adapters.inspect_tasks import groundling_suite
 from groundling.suites.suite import Suite
 from tests.adapters.transcripts import CASES, PLAYERS, transcripts
 
-pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")  # Inspect's own
+# Of Inspect's own code.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
 
 def shown_by_inspect(message: Any) -> str:
