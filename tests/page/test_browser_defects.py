@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.page.conftest import SCENE
 from tests.page.site import (
+    TIMEOUT_MS,
     Site,
     cell,
     expect_result,
@@ -95,7 +96,11 @@ def test_dropped_and_pasted_pictures_are_taken(page: Page) -> None:
             event,
         )
         opaque = "document.querySelector('.pad').getContext('2d').getImageData(96, 96, 1, 1).data[3] === 255"
-        page.wait_for_function(opaque)
+        for _ in range(TIMEOUT_MS // 100):  # wait_for_function would use eval, which the page does not allow
+            if page.evaluate(opaque):
+                break
+            page.wait_for_timeout(100)
+        assert page.evaluate(opaque)
         page.get_by_role("button", name="Clear").first.click()
 
 
